@@ -1,1 +1,1 @@
-"""Holds people, teams, agents and keys, and the audit of what each of them did."""
+"""Contains people, teams, agents and keys, and the audit of their actions."""

@@ -1,19 +1,34 @@
-"""Defines the Celery jobs for the audit and for sign-ins: one line each, safe to run twice."""
+"""Defines the Celery jobs for the audit, sign-ins and mails to people: one line each, safe to run
+twice.
+
+Some jobs keep the names that they had in earlier versions, because beat and workers of those
+versions may still run.
+"""
 
 from __future__ import annotations
 
 from celery import shared_task
 
-from accounts.audit import chain
-from accounts.passkeys import challenges
-from accounts.sign_in import attempts, sessions
+from accounts.limits import attempts
+from accounts.log import sweep
+from accounts.log.checkpoints import checkpoints
+from accounts.sign_in.addresses import mails as address_mails
+from accounts.sign_in.browsers import sessions
+from accounts.sign_in.passkeys import challenges
+from accounts.sign_in.passkeys import mails as passkey_mails
+from accounts.sign_in.passwords import resets as password_resets
+from accounts.teams import invitation_mails
 from database.clock import database_now
 
 
-# The name on the broker is that of version 0.1, whose beat and workers may still run.
 @shared_task(name="accounts.jobs.seal_new_events")
-def extend_audit_chains() -> None:
-    chain.append_new(at=database_now())
+def extend_log() -> None:
+    sweep.append_new(at=database_now())
+
+
+@shared_task
+def make_due_checkpoint() -> None:
+    checkpoints.make_due(at=database_now())
 
 
 @shared_task
@@ -29,3 +44,23 @@ def forget_used_challenges() -> None:
 @shared_task
 def forget_unlimited_attempts() -> None:
     attempts.forget_unlimited(at=database_now())
+
+
+@shared_task(name="inbox.jobs.send_due_resets")
+def send_due_resets() -> None:
+    password_resets.send_due()
+
+
+@shared_task(name="inbox.jobs.send_due_address_changes")
+def send_due_address_changes() -> None:
+    address_mails.send_due()
+
+
+@shared_task(name="inbox.jobs.send_due_passkey_notices")
+def send_due_passkey_notices() -> None:
+    passkey_mails.send_due()
+
+
+@shared_task(name="inbox.jobs.send_due_invitations")
+def send_due_invitations() -> None:
+    invitation_mails.send_due()

@@ -1,1 +1,1 @@
-"""Decides what people may see and do, and describes the person who looks at a page."""
+"""Decides what people may see and do, and describes the viewer of a page."""

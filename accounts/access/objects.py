@@ -16,23 +16,24 @@ class NotAllowed(Exception):
 
 
 def teams_of(user: User | AnonymousUser) -> QuerySet[Team]:
-    """Returns the teams that they belong to; a superuser sees no other inbox either."""
+    """Returns the teams that the person belongs to. A superuser, too, sees only the teams that they
+    belong to."""
     return Team.objects.filter(memberships__user_id=user.pk or 0)
 
 
 def teams_owned_by(user: User) -> QuerySet[Team]:
-    """Returns the teams that they own, ordered by name."""
+    """Returns the teams that the person owns, ordered by name."""
     owned = Membership.objects.filter(user=user, role=Membership.Role.OWNER)
     return Team.objects.filter(pk__in=owned.values("team")).order_by("name", "pk")
 
 
 def agents_of(user: User | AnonymousUser) -> AgentQuerySet:
-    """Returns the agents of the teams that they belong to."""
+    """Returns the agents of the teams that the person belongs to."""
     return Agent.objects.filter(team__memberships__user_id=user.pk or 0)
 
 
 def teams_answered_by(user: User) -> QuerySet[Membership, Any]:
-    """Returns the ids of the teams in which they may answer, as a subquery."""
+    """Returns the ids of the teams in which the person may answer, as a subquery."""
     return Membership.objects.that_answer().filter(user=user).values("team")
 
 

@@ -1,4 +1,4 @@
-"""Describes the request of a person who is signed in."""
+"""Describes the request of a signed-in person."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from accounts.models import User
 
 
 class PersonRequest(HttpRequest):
-    """Carries the person who is signed in."""
+    """Carries the signed-in person."""
 
     user: User
 

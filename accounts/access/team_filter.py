@@ -1,4 +1,4 @@
-"""Filters a page to one of a person's teams, which the address names."""
+"""Filters a page to one of the viewer's teams. The address of the page names the team."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Tab:
 
 
 def slug_of(data: QueryDict) -> str:
-    """Returns the slug of the chosen team; empty for all teams."""
+    """Returns the slug of the chosen team, or an empty text for all teams."""
     return data.get(TEAM, "")
 
 
 def chosen(viewer: Viewer, data: QueryDict) -> Viewer:
-    """Returns the viewer with the chosen team only, or with all of their teams. Raises Http404 for
-    a team that is not theirs."""
+    """Returns the viewer with only the chosen team, or with all of their teams. Raises Http404 for
+    a team that they do not belong to."""
     slug = slug_of(data)
     in_team = viewer.within(slug) if slug else viewer
     if in_team is None:
@@ -37,8 +37,8 @@ def chosen(viewer: Viewer, data: QueryDict) -> Viewer:
 
 
 def tabs(viewer: Viewer, slug: str, **parameters: str) -> list[Tab]:
-    """Returns a tab for all teams and one for each, which keep the other `parameters`; none if the
-    person has one team."""
+    """Returns a tab for all teams and a tab for each team. The links of the tabs keep the other
+    `parameters`. Returns no tabs if the person has only one team."""
     teams = [membership.team for membership in viewer.memberships.values()]
     if len(teams) < 2:
         return []

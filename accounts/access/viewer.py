@@ -1,4 +1,4 @@
-"""Describes who looks at a page: their teams, and what they may do in each."""
+"""Describes the viewer of a page: their teams, and what they may do in each."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from django.db.models import QuerySet
 from accounts.models import Membership, User
 from database.compiled_queries import CompiledQuery, parameter
 
-# Adds a number of this name to each membership.
+# A function that adds a number, such as `mention_count`, to each membership of a query.
 Count = Callable[[QuerySet[Membership]], QuerySet[Membership]]
 _counts: dict[str, Count] = {}
 
 
 def register_count(name: str, with_count: Count) -> None:
-    """Loads a number of things that wait for a viewer, such as mentions, with their memberships.
-    Apps call this when they start."""
+    """Registers a number, such as the count of unread mentions. The number is then loaded with the
+    memberships of a viewer. Apps call this when they start."""
     _counts[name] = with_count
 
 
@@ -30,7 +30,7 @@ class Viewer:
 
     @classmethod
     def of(cls, user: User) -> Self:
-        """Loads the viewer with one query."""
+        """Returns the viewer, with one query for the person's memberships."""
         mine: list[Membership] = _memberships().objects(user=user.pk)
         for membership in mine:
             membership.user = user
@@ -38,7 +38,7 @@ class Viewer:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Returns the registered numbers, each over all of the viewer's teams."""
+        """Returns the registered numbers, each added up over all of the viewer's teams."""
         rows = self.memberships.values()
         return {name: sum(getattr(row, name) for row in rows) for name in _counts}
 
@@ -48,7 +48,7 @@ class Viewer:
 
     @property
     def answered_team_ids(self) -> list[int]:
-        """Returns the ids of the teams in which they may answer."""
+        """Returns the ids of the teams in which the viewer may answer."""
         return [team_id for team_id in self.memberships if self.may_answer(team_id)]
 
     @property
@@ -57,12 +57,12 @@ class Viewer:
 
     @property
     def ruled_team_ids(self) -> list[int]:
-        """Returns the ids of the teams that have ever had an assignment rule; only there does
-        anything ask whom a delivery is assigned to."""
+        """Returns the ids of the teams that have ever had an assignment rule. Assignments are
+        looked up only in these teams."""
         return [team_id for team_id in self.memberships if self.has_rules(team_id)]
 
     def within(self, slug: str) -> Self | None:
-        """Returns the viewer as a member of this team only; None if the team is not theirs."""
+        """Returns the viewer as a member of only this team, or None if they do not belong to it."""
         for team_id, membership in self.memberships.items():
             if membership.team.slug == slug:
                 return replace(self, memberships={team_id: membership})
@@ -78,13 +78,18 @@ class Viewer:
         membership = self.memberships.get(team_id)
         return membership is not None and membership.team.rules_version > 0
 
+    def signs_irreversible(self, team_id: int) -> bool:
+        """Returns whether approving an irreversible delivery of this team needs a passkey."""
+        membership = self.memberships.get(team_id)
+        return membership is not None and membership.team.signs_irreversible
+
     def team_label(self, team_id: int) -> str:
         """Returns the team's name if the person belongs to more than one."""
         membership = self.memberships.get(team_id)
         return membership.team.name if membership and len(self.memberships) > 1 else ""
 
     def _role(self, team_id: int) -> str:
-        """Returns the role; empty if the membership ended while the page was made."""
+        """Returns the role, or an empty text if the membership ended while the page was made."""
         membership = self.memberships.get(team_id)
         return membership.role if membership else ""
 

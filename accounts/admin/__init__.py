@@ -1,5 +1,6 @@
-"""Registers people, their passkeys, agents, keys and the audit in Django's admin."""
+"""Adds pages to Django's admin: for people, passkeys, agents, keys, gate keys, the audit, and the
+checkpoints of the log."""
 
-from accounts.admin import agents, passkeys, people
+from accounts.admin import agents, checkpoints, gates, passkeys, people
 
-__all__ = ["agents", "passkeys", "people"]
+__all__ = ["agents", "checkpoints", "gates", "passkeys", "people"]

@@ -19,9 +19,9 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from accounts.admin.audited import AuditedAdmin, AuditedInline, actor
-from accounts.admin.forms import AgentForm, ClaimedIdForm, IssueKeyForm, OnceForm, RotateKeyForm
+from accounts.admin.forms import AgentForm, ClaimedIdForm, IssueKeyForm, RotateKeyForm, SecretForm
 from accounts.agents import credential_version, hourly_limits, keys, registration, signing_secrets
-from accounts.models import Agent, ApiKey, ClaimedId
+from accounts.models import Agent, ApiKey, ClaimedId, Gate
 from database.clock import database_now
 
 KEYS_SHOWN = 50
@@ -74,12 +74,14 @@ class AgentAdmin(AuditedAdmin):
         return ("team", "agent_id", "created_at", "paused_at", "archived_at", "hourly_limit")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> Any:
-        """Fixes the team and the id, because its deliveries and keys belong to them."""
+        """Makes the team and the id of an existing agent read-only, because the agent's deliveries
+        and keys belong to this team and this id."""
         fixed = ("team", "agent_id", "created_at", "paused_at", "archived_at")
         return fixed if obj else ()
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Deletes an agent's keys with it, although a key cannot be deleted on its own."""
+        """Allows deleting an agent together with its keys, although a key cannot be deleted
+        alone."""
         deleted, counts, lacking, protected = super().get_deleted_objects(objs, request)
         return deleted, counts, lacking - {ApiKey._meta.verbose_name}, protected
 
@@ -88,20 +90,21 @@ class AgentAdmin(AuditedAdmin):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Shows one button, because the next page is the one with the secret."""
+        """Shows only the button Save, because the next page has to show the new secret."""
         only_save = {"show_save_and_add_another": False, "show_save_and_continue": False}
         return super().add_view(request, form_url, {**(extra_context or {}), **only_save})
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         if not change:
             obj.first_secret = registration.register(obj, by=actor(request))
-        elif form.changed_data:  # the one field; what the row holds besides changes meanwhile
+        elif form.changed_data:  # saves only this field, because others may have changed
             hourly_limits.set_limit(obj, obj.hourly_limit, by=actor(request), at=database_now())
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """Shows the secret. The same form sent again is refused, because the agent exists."""
+        """Shows the secret. If the same form is sent again, it is refused, because the agent
+        exists."""
         return self._show_once(request, obj, "signing secret", obj.first_secret)
 
     # Keys, secrets and the pause ------------------------------------------------------------------
@@ -126,8 +129,8 @@ class AgentAdmin(AuditedAdmin):
         ]
 
     def _of_agent(self, view: Callable[..., HttpResponse], permission: str) -> Any:
-        """Accepts POST only, one at a time for each agent, so that a double click issues one
-        key."""
+        """Accepts only POST. Handles one request at a time for each agent, so that a double click
+        issues only one key."""
 
         @transaction.atomic
         def with_agent(request: HttpRequest, agent_id: UUID, **rest: UUID) -> HttpResponse:
@@ -164,7 +167,7 @@ class AgentAdmin(AuditedAdmin):
         return self._done(request, agent, f"{key} was revoked. It no longer works.")
 
     def rotate_secret(self, request: HttpRequest, agent: Agent) -> HttpResponse:
-        if not OnceForm(request.POST).is_first_for(agent):
+        if not SecretForm(request.POST).is_first_for(agent):
             return self._no_longer_visible(request, agent)
         try:
             text = signing_secrets.rotate_secret(agent, by=actor(request))
@@ -235,12 +238,12 @@ def _credentials(agent: Agent, now: datetime) -> dict[str, Any]:
             for key in agent.keys.order_by("-created_at")[:KEYS_SHOWN]
         ],
         "issue_form": IssueKeyForm(initial=version, auto_id="id_issue_%s"),
-        "secret_form": OnceForm(initial=version, auto_id="id_secret_%s"),
+        "secret_form": SecretForm(initial=version, auto_id="id_secret_%s"),
         "secrets_in_use": agent.signing_secrets.in_use().count(),
     }
 
 
-def key_state(key: ApiKey, now: datetime) -> str:
+def key_state(key: ApiKey | Gate, now: datetime) -> str:
     if key.revoked_at:
         return f"revoked {_local_time(key.revoked_at)}"
     if key.expires_at is None:

@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 
 from accounts.audit import Actor, person, record
 from accounts.limits.throttles import client_address
-from accounts.models import ClaimedId, Team, User
+from accounts.models import ClaimedId, Membership, Team, User
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
@@ -21,8 +21,7 @@ else:
 
 
 class AuditedInline(TabularInline):
-    """Edits rows on the page of the object that they belong to, with events like
-    `membership.added`."""
+    """Edits rows on the page of their object, with events like `membership.added`."""
 
     thing: str
     added = "added"
@@ -30,10 +29,11 @@ class AuditedInline(TabularInline):
 
 
 class AuditedAdmin(ModelAdmin):
-    """Records changes; `thing` begins the events: `team.added`, `team.changed`, `team.removed`."""
+    """Records changes. `thing` is the first part of the events: `team.added`, `team.changed`,
+    `team.removed`."""
 
     thing: str
-    actions = None  # nothing is deleted by the dozen
+    actions = None  # rows are not deleted in bulk
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         super().save_model(request, obj, form, change)
@@ -43,7 +43,8 @@ class AuditedAdmin(ModelAdmin):
             self.audit(request, "changed", obj, **_values(form))
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:  # noqa: FBT001 - Django's
-        """Saves row by row, because a deleted row no longer has its id."""
+        """Saves the rows one by one, because the audit needs each row's id, which a deleted row has
+        lost."""
         inline_class = next(cls for cls in self.inlines if cls.model is formset.model)
         inline = cast(type[AuditedInline], inline_class)
         formset.save(commit=False)
@@ -65,8 +66,8 @@ class AuditedAdmin(ModelAdmin):
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Says at once why an object cannot be deleted, where Django would list each of a million
-        rows that protect it."""
+        """Gives the reason immediately if an object cannot be deleted. Django would list every row
+        that protects the object, and there may be a million."""
         obj = self.get_object(request, object_id)
         held_by = obj and what_holds(obj)
         if held_by and self.has_delete_permission(request, obj):
@@ -79,16 +80,19 @@ class AuditedAdmin(ModelAdmin):
         self, request: HttpRequest, happened: str, of: models.Model, thing: str = "", **detail: Any
     ) -> None:
         event = f"{thing or self.thing}.{happened}"
+        if isinstance(of, Membership):
+            detail |= {"role": of.role, "person": of.user_id}
         record(event, by=actor(request), of=of, team=_team_id(of), **detail)
 
 
 def actor(request: HttpRequest) -> Actor:
-    """Returns the person who is signed in, with their network address."""
+    """Returns the signed-in person, with their network address."""
     return person(cast(User, request.user), client_address(request))
 
 
 def what_holds(obj: models.Model) -> str | None:
-    """Returns the plural of the first kind of row that protects this one from deletion, if any."""
+    """Returns, in the plural, the name of the first kind of rows that protect this row from
+    deletion, or None if there are none."""
     for relation in obj._meta.related_objects:
         if relation.on_delete is models.PROTECT:
             rows = relation.related_model._base_manager.filter(**{relation.field.name: obj})
@@ -108,8 +112,8 @@ def _team_id(of: models.Model) -> int | None:
 
 
 def _values(form: Any) -> dict[str, Any]:
-    """Returns the new value of each changed field. Passwords have their own form and are never
-    here."""
+    """Returns the new value of each changed field. Passwords have a separate form and are never
+    included."""
     return {name: _plain(form.cleaned_data[name]) for name in form.changed_data}
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm
 
-from accounts.agents import aliases, credential_version, hourly_limits
-from accounts.models import Agent, ApiKey, ClaimedId, User
+from accounts.agents import aliases, credential_version, gates, hourly_limits
+from accounts.models import Agent, ApiKey, ClaimedId, Gate, User
+from database.clock import database_now
 from pages.characters.look_alikes import nfc
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class NewPersonForm(UserCreationForm):
 
 class PersonForm(ModelForm):
     def clean_time_zone(self) -> str:
-        """Refuses a time zone that does not exist, because every page would fail."""
+        """Refuses a time zone that does not exist, because every page would fail for this
+        person."""
         name: str = self.cleaned_data["time_zone"]
         if name not in zoneinfo.available_timezones():
             raise forms.ValidationError("Unknown time zone. Use one such as Europe/Berlin.")
@@ -68,9 +70,35 @@ class ClaimedIdForm(ModelForm):
         fields = ("pattern",)
 
 
-class OnceForm(forms.Form):
-    """Asks for a secret that the answer shows once. `version` is that of the agent's keys and
-    secrets when the page was made, so that the same form is not accepted twice."""
+class NewGateForm(ModelForm):
+    """Reads a new gate key. `version` is the number of gate keys when the page was made. Keys are
+    never deleted, so each new key makes this number larger, and a form that is sent twice is
+    refused the second time."""
+
+    version = forms.IntegerField(widget=forms.HiddenInput)
+
+    class Meta:
+        model = Gate
+        fields = ("team", "name", "agents", "expires_at")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if self.errors:
+            return cleaned
+        try:
+            gates.hold(cleaned["team"], agents=cleaned["agents"], at=database_now())
+        except (gates.TooManyGates, gates.NoAgents) as reason:
+            raise forms.ValidationError(str(reason)) from reason
+        if cleaned["version"] != Gate.objects.count():
+            raise forms.ValidationError(
+                "A gate key was created since you opened this page. Look at the list first."
+            )
+        return cleaned
+
+
+class SecretForm(forms.Form):
+    """Asks for a new key or secret, which the response shows once. `version` is the version of the
+    agent's keys and secrets when the page was made, so that the same form is not accepted twice."""
 
     version = forms.CharField(widget=forms.HiddenInput)
 
@@ -78,11 +106,11 @@ class OnceForm(forms.Form):
         return self.is_valid() and self.cleaned_data["version"] == credential_version.current(agent)
 
 
-class IssueKeyForm(OnceForm):
+class IssueKeyForm(SecretForm):
     mode = forms.ChoiceField(choices=ApiKey.Mode.choices)
 
 
-class RotateKeyForm(OnceForm):
+class RotateKeyForm(SecretForm):
     overlap = forms.ChoiceField(
         choices=list(OVERLAPS.items()), initial="86400", label="Old key expires"
     )

@@ -1,4 +1,4 @@
-"""Lists passkeys in the admin. An operator can remove one, and not add or change it."""
+"""Lists passkeys in the admin. An operator can remove one, but cannot add or change one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from accounts.admin.audited import actor
 from accounts.admin.people import may_change
 from accounts.admin.read_only import ReadOnlyAdmin
 from accounts.models import Passkey
-from accounts.passkeys import registration
+from accounts.sign_in.passkeys import registration
 from database.clock import database_now
 
 

@@ -18,7 +18,7 @@ from accounts.admin.audited import AuditedAdmin, AuditedInline, actor
 from accounts.admin.forms import NewPersonForm, PersonForm
 from accounts.admin.read_only import ReadOnlyAdmin
 from accounts.models import ApiKey, AuditEvent, Membership, User
-from accounts.sign_in.passwords import record_password_change
+from accounts.sign_in.passwords.passwords import record_password_change
 from database.clock import database_now
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class PersonAdmin(AuditedAdmin, PasswordAdmin):
 
     @admin.display(description="password")
     def password_link(self, user: User) -> str:
-        """Shows a link and no part of the hash."""
+        """Shows a link, but no part of the hash."""
         return format_html(
             '<a href="{}">{}</a>',
             reverse("admin:auth_user_password_change", args=[user.pk]),
@@ -146,8 +146,8 @@ class RecentEvents(admin.SimpleListFilter):
     parameter_name = "event"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Returns the events among the newest rows; reading all of them would scan the whole
-        table."""
+        """Returns the names of the events in the newest rows. Looking at all rows would scan the
+        whole table."""
         newest = AuditEvent.objects.order_by("-pk").values_list("event", flat=True)
         return [(event, event) for event in sorted(set(newest[:EVENTS_LOOKED_AT]))]
 

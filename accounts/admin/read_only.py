@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 else:
     PaginatorOfRows = Paginator
 
-COUNT_AT_MOST = 10_000
+MAX_COUNT = 10_000
 
 
 class CappedPaginator(PaginatorOfRows):
-    """Counts no further than a limit. Older rows are found with filters and the search."""
+    """Stops counting at a limit. Older rows are found with filters and the search."""
 
     @cached_property
     def count(self) -> int:
-        return cast(QuerySet[Any], self.object_list)[:COUNT_AT_MOST].count()
+        return cast(QuerySet[Any], self.object_list)[:MAX_COUNT].count()
 
 
 class ReadOnlyAdmin(ModelAdmin):
@@ -46,8 +46,8 @@ class ReadOnlyAdmin(ModelAdmin):
         return False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Allows only the filters on the page: `?digest__startswith=a` would reveal a hash guess by
-        guess."""
+        """Allows only the filters on the page, because `?digest__startswith=a` would reveal a hash
+        one character at a time."""
         return any(
             lookup == name or lookup.startswith(f"{name}__")
             for name in map(_parameter, self.get_list_filter(request))

@@ -1,4 +1,4 @@
-"""Redirects the admin's sign-in, sign-out and password pages to those of the inbox."""
+"""Redirects the admin's sign-in, sign-out and password pages to Wake's own."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from django.urls import path, reverse
 
 
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """Redirects to /login/, which counts and records attempts. Answers 404 to a person who is
-    signed in and may not enter, and redirects an administrator who lacks a required second factor
-    to its set-up page."""
+    """Redirects to /login/, which counts and records attempts. Answers 404 to a signed-in person
+    who may not enter the admin. Redirects an administrator who lacks a required second factor to
+    its set-up page."""
     if admin.site.has_permission(request):
         return redirect("admin:index")
-    # Wake's site also demands the second factor (accounts/admin_site.py). Django's does not.
+    # Wake's site also demands the second factor (accounts/sign_in/two_step/admin_site.py).
+    # Django's does not.
     if AdminSite.has_permission(admin.site, request):
         return redirect("settings-second-factor")
     if request.user.is_authenticated:

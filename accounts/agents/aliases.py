@@ -10,13 +10,13 @@ from accounts.models import Agent, ClaimedId
 from pages.characters.look_alikes import mixes_scripts, nfc, scripts
 from pages.characters.names import visible
 
-LONGEST = 128  # characters
-MOST = 50
+LONGEST = 128  # characters of an alias
+MAX_ALIASES = 50
 
 
 @transaction.atomic
 def grant(agent: Agent, pattern: str, *, by: Actor) -> ClaimedId:
-    """Grants an alias: an agent id, or a prefix ending in `*`. One that exists already is not
+    """Grants an alias: an agent id, or a prefix ending in `*`. Granting an existing alias is not
     recorded again. Raises ValidationError."""
     pattern = nfc(pattern)
     check(pattern)
@@ -25,9 +25,9 @@ def grant(agent: Agent, pattern: str, *, by: Actor) -> ClaimedId:
         raise ValidationError("An agent can always use its own ID.")
     if other := Agent.looking_like(pattern, team_id=agent.team_id):
         raise ValidationError(f"This looks like your agent {other}.")
-    if agent.claimed_ids.exclude(pattern=pattern).count() >= MOST:
+    if agent.claimed_ids.exclude(pattern=pattern).count() >= MAX_ALIASES:
         raise ValidationError(
-            f"An agent can have at most {MOST} aliases. Remove some, or use a prefix with *."
+            f"An agent can have at most {MAX_ALIASES} aliases. Remove some, or use a prefix with *."
         )
     alias, is_new = ClaimedId.objects.get_or_create(agent=agent, pattern=pattern)
     if is_new:
@@ -37,7 +37,7 @@ def grant(agent: Agent, pattern: str, *, by: Actor) -> ClaimedId:
 
 @transaction.atomic
 def withdraw(alias: ClaimedId, *, by: Actor) -> None:
-    """Withdraws an alias, starting with the next delivery; a second call changes nothing."""
+    """Withdraws an alias from the next delivery on. A second call changes nothing."""
     deleted, _ = ClaimedId.objects.filter(pk=alias.pk).delete()
     if deleted:
         agent = alias.agent
@@ -45,9 +45,9 @@ def withdraw(alias: ClaimedId, *, by: Actor) -> None:
 
 
 def check(pattern: str) -> None:
-    """Raises ValidationError for an alias that is too long, has invisible characters or letters of
-    several scripts. Refuses a star that is not at the end, because it would match nothing, and a
-    star alone, because it would match every ID."""
+    """Raises ValidationError for an alias that is too long, or that has invisible characters or
+    letters of several scripts. Refuses a star that is not at the end, because such an alias would
+    match nothing. Refuses a star alone, because it would match every ID."""
     if len(pattern) > LONGEST:
         raise ValidationError(f"Use at most {LONGEST} characters in Unicode NFC.")
     visible(pattern)

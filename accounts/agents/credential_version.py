@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from accounts.access import members
 from accounts.audit import Actor
 from accounts.models import Agent
-from accounts.people import members
 
 
 class AlreadyIssued(Exception):
@@ -12,8 +12,9 @@ class AlreadyIssued(Exception):
 
 
 def current(agent: Agent) -> str:
-    """Returns the version of the agent's keys and secrets, which a form sends back. Each new key or
-    secret changes it, because none is deleted before its agent."""
+    """Returns the version of the agent's keys and secrets, which a form sends back. The version
+    consists of the number of keys and the number of secrets. Both numbers only grow, because no key
+    or secret is deleted before its agent."""
     return f"{agent.keys.count()}-{agent.signing_secrets.count()}"
 
 
@@ -22,8 +23,8 @@ def lock_if_unchanged(agent: Agent, *, expected: str, by: Actor) -> None:
     transaction ends.
 
     Raises NoLongerOwner if `by` does not own the agent's team. Raises AlreadyIssued if a key or
-    secret was issued since the version `expected`: a double click issues one key, and the second of
-    two owners who rotate at the same moment gets an error.
+    secret was issued after the version `expected`. So a double click issues only one key, and if
+    two owners rotate at the same moment, the second one gets an error.
     """
     # Lock order: team, then agent (docs/architecture.md, Locks).
     members.hold_as_owner(agent.team_id, by=by)

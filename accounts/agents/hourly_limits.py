@@ -15,9 +15,10 @@ from accounts.models import Agent, ApiKey
 @transaction.atomic
 def set_limit(agent: Agent, hourly: int | None, *, by: Actor, at: datetime) -> None:
     """Limits each key of the agent to `hourly` deliveries an hour from now on; None means the
-    server's quota. Setting the same limit again records nothing. Raises ValidationError."""
+    server's quota. Setting the same limit again is not recorded. Raises ValidationError."""
     check(hourly)
-    # A delivery locks the agent before it spends quota; an upload only locks the key.
+    # The lock stops deliveries, which lock the agent before they spend quota. Uploads lock only
+    # their key, so the keys are locked below.
     agent = Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
     if agent.hourly_limit == hourly:
         return
@@ -31,7 +32,8 @@ def set_limit(agent: Agent, hourly: int | None, *, by: Actor, at: datetime) -> N
 
 
 def check(hourly: int | None) -> None:
-    """Raises ValidationError for a limit below 1, or one that is not lower than the server's."""
+    """Raises ValidationError for a limit below 1, and for a limit that is not lower than the
+    server's."""
     if hourly is None:
         return
     if hourly < 1:

@@ -1,17 +1,11 @@
 """Mints API keys, and looks up the key that a request sends.
 
-A key is `wk_live_` or `wk_test_`, 30 random base62 digits (178 bits) and their CRC32 in six more,
-so that random texts and typing errors are refused without a query. Only the SHA-256 is stored: a
-random key needs no slow hash.
+A key is `wk_live_` or `wk_test_` and random digits (accounts/access/key_texts.py).
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-import secrets
-import string
-import zlib
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple
@@ -20,6 +14,7 @@ from django.db import transaction
 from django.db.models import Exists, Q
 from django.db.models.functions import Now
 
+from accounts.access.key_texts import digest_of, hint_of, is_whole, new_text
 from accounts.agents.quota import KeyEnded
 from accounts.agents.topics import topic_of
 from accounts.audit import Actor, record
@@ -29,14 +24,14 @@ from database.clock import database_now
 from database.compiled_queries import CompiledQuery, parameter
 from database.notifications import notify
 
-BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 KEY = re.compile(r"wk_(?:live|test)_[0-9A-Za-z]{36}", re.ASCII)
 LAST_USED_EVERY = timedelta(minutes=1)
-# Each key has its own quota, so unlimited keys would be unlimited deliveries. This is enough for
-# one key on each machine that an agent runs on, and for rotating them one after the other.
-MOST_USABLE = 25
+# Each key has its own quota, so unlimited keys would allow unlimited deliveries. This number is
+# enough for one key on each machine that an agent runs on, and for rotating these keys one after
+# the other.
+MAX_USABLE = 25
 REMEMBERED_SECONDS = 60
-MOST_REMEMBERED = 10_000
+MAX_REMEMBERED = 10_000
 
 
 class TooManyKeys(Exception):
@@ -53,8 +48,8 @@ def mint(
 ) -> tuple[ApiKey, str]:
     """Issues a key; returns its row and its text, which cannot be shown again. Raises
     TooManyKeys."""
-    Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)  # one key at a time
-    if agent.keys.usable(database_now()).count() >= MOST_USABLE:
+    Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)  # only one key at a time
+    if agent.keys.usable(database_now()).count() >= MAX_USABLE:
         raise TooManyKeys(TooManyKeys.__doc__)
     text = new_text(f"wk_{mode}_")
     key = ApiKey.objects.create(
@@ -81,7 +76,8 @@ def rotate(
     """Issues a new key of the same agent and mode. The old one works for `overlap` longer, but
     never past its own expiry. Raises NoLongerWorks if the old key was revoked or has expired, and
     TooManyKeys."""
-    Agent.objects.select_for_update(no_key=True).get(pk=key.agent_id)  # first, as deliveries do
+    # The agent is locked before the key, as in deliveries.
+    Agent.objects.select_for_update(no_key=True).get(pk=key.agent_id)
     old = ApiKey.objects.select_for_update(of=("self",)).select_related("agent").get(pk=key.pk)
     if not old.is_usable(at):
         raise NoLongerWorks(NoLongerWorks.__doc__)
@@ -103,7 +99,7 @@ def rotate(
 
 @transaction.atomic
 def revoke(key: ApiKey, *, by: Actor, at: datetime) -> None:
-    """Revokes the key at once and for good; a second call changes nothing."""
+    """Revokes the key immediately and permanently. A second call changes nothing."""
     if ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=at):
         record("key.revoked", by=by, of=key, team=key.agent.team_id, agent=key.agent.agent_id)
         notify(topic_of(key.agent_id))
@@ -116,13 +112,13 @@ def find(text: str, *, at: datetime) -> ApiKey | None:
 
 
 def look_up(text: str) -> ApiKey | None:
-    """Returns the key with its agent, usable or not. The one query also reads the database's clock.
-    A text whose checksum is wrong needs no query."""
+    """Returns the key with its agent, usable or not. The same query also reads the database's
+    clock. A text whose checksum is wrong needs no query."""
     return _by(digest_of(text)) if KEY.fullmatch(text) and is_whole(text) else None
 
 
 def look_up_again(key: ApiKey, *, at: datetime) -> ApiKey:
-    """Returns a key that was only remembered as it is now. Raises KeyEnded."""
+    """Returns a remembered key in its present state. Raises KeyEnded."""
     again = _by(key.digest)
     if again is None or not again.is_usable(at):
         raise KeyEnded(KeyEnded.__doc__)
@@ -135,19 +131,20 @@ def _by(digest: str) -> ApiKey | None:
     keys: list[ApiKey] = _by_digest().objects(digest=digest)
     if not keys:
         return None
-    clock.note(vars(keys[0])["now"], asked_at=asked_at)
+    clock.record(vars(keys[0])["now"], asked_at=asked_at)
     return keys[0]
 
 
 def remembered(text: str) -> ApiKey | None:
-    """Returns the key with its agent as this process found it, up to a minute ago; looks it up if
-    it is not remembered.
+    """Returns the key with its agent. Both may be up to a minute old, because this process
+    remembers them. Looks the key up if this process does not remember it.
 
-    It may have ended since. Only for callers whose own statement says that the key is usable now,
-    for instance by is_usable_now() (docs/decisions/0027-hot-reads-remember-their-key.md).
+    The remembered key may have ended since it was looked up. So only callers whose own statement
+    checks that the key is usable now may call this function. They can check it with is_usable_now()
+    (docs/decisions/0027-hot-reads-remember-their-key.md).
     """
     digest = digest_of(text)
-    # A look-up reads the database's clock, too, which every caller needs next.
+    # A look-up also reads the database's clock, and every caller needs that time next.
     entry = _remembered.get(digest) if clock.is_fresh() else None
     if entry and clock.ticks() - entry.looked_up_at < REMEMBERED_SECONDS * 1_000_000:
         return entry.key
@@ -158,13 +155,13 @@ def remembered(text: str) -> ApiKey | None:
 
 
 def _remember(key: ApiKey) -> None:
-    if len(_remembered) >= MOST_REMEMBERED:
+    if len(_remembered) >= MAX_REMEMBERED:
         _remembered.clear()
     _remembered[key.digest] = _Remembered(key, clock.ticks())
 
 
 def is_usable_now(key: Any, at: Any) -> Exists:
-    """Returns a condition for the statement of a caller that only remembers the key."""
+    """Returns the condition that a remembered key is usable at `at`, for the caller's statement."""
     return Exists(ApiKey.objects.usable(at).filter(pk=key))
 
 
@@ -175,12 +172,12 @@ def check_again(key: ApiKey, *, at: datetime) -> None:
 
 
 def touch(key: ApiKey, *, at: datetime) -> None:
-    """Stores when the key was last used, at most once a minute, so that few reads write."""
+    """Stores when the key was last used, at most once a minute, so that reads seldom write."""
     if key.last_used_at is None or key.last_used_at < at - LAST_USED_EVERY:
         ApiKey.objects.filter(pk=key.pk).filter(
             Q(last_used_at__isnull=True) | Q(last_used_at__lt=at - LAST_USED_EVERY)
         ).update(last_used_at=at)
-        key.last_used_at = at  # it may be remembered
+        key.last_used_at = at  # this object may be remembered
 
 
 class _Remembered(NamedTuple):
@@ -188,7 +185,7 @@ class _Remembered(NamedTuple):
     looked_up_at: int
 
 
-# By digest, because a text that works stays out of memory where it is not needed.
+# The cache stores keys under their digest, so that no working key stays in memory.
 _remembered: dict[str, _Remembered] = {}
 
 
@@ -196,29 +193,3 @@ _remembered: dict[str, _Remembered] = {}
 def _by_digest() -> CompiledQuery:
     keys = ApiKey.objects.filter(digest=parameter("digest", ApiKey, "digest"))
     return CompiledQuery(lambda: keys.select_related("agent").annotate(now=Now()))
-
-
-def new_text(prefix: str) -> str:
-    body = prefix + "".join(secrets.choice(BASE62) for _ in range(30))
-    return body + _checksum(body)
-
-
-def is_whole(text: str) -> bool:
-    return secrets.compare_digest(_checksum(text[:-6]), text[-6:])
-
-
-def hint_of(text: str) -> str:
-    """Returns the part of a key that tells it apart on pages. It does not reveal the rest."""
-    return f"{text[:12]}…{text[-4:]}"
-
-
-def digest_of(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _checksum(body: str) -> str:
-    number, digits = zlib.crc32(body.encode()), ""
-    for _ in range(6):
-        number, digit = divmod(number, 62)
-        digits = BASE62[digit] + digits
-    return digits

@@ -1,9 +1,10 @@
-"""Limits how much an agent may deliver, by a token bucket in the key's row, exact across processes.
+"""Limits how much an agent may deliver, by a token bucket in the key's row. The limit is exact,
+however many processes there are.
 
-The bucket (capacity = burst, refill = hourly / 3600 a second) is stored as one integer: the
-instant, in microseconds since 1970, at which it would be full again. That is the generic cell rate
-algorithm (ITU-T I.371), which admits exactly what a token bucket admits and fits into a single
-conditional UPDATE.
+The bucket (capacity = burst, refill = hourly / 3600 a second) is stored as one integer: the time,
+in microseconds since 1970, at which the bucket would be full again. This is the generic cell rate
+algorithm (ITU-T I.371). This algorithm admits exactly the same requests as a token bucket, and fits
+into a single conditional UPDATE.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class QuotaSpent(Exception):
     """This key has delivered as much as it may for now."""
 
     def __init__(self, allowance: Allowance, *, own_limit: int | None = None) -> None:
-        """Takes the agent's own limit as `own_limit` if that was exceeded, not the server's."""
+        """`own_limit` is the agent's own limit, or None if the server's limit was exceeded."""
         super().__init__(QuotaSpent.__doc__)
         self.allowance = allowance
         self.own_limit = own_limit
@@ -58,8 +59,8 @@ class AgentPaused(Exception):
 
 
 def spend(key: ApiKey, *, now_us: int) -> Allowance:
-    """Takes one token inside the caller's transaction; raises QuotaSpent, or KeyEnded for a key
-    that just ended."""
+    """Takes one token inside the caller's transaction. Raises QuotaSpent, or KeyEnded for a key
+    that has just ended."""
     at = EPOCH + timedelta(microseconds=now_us)
     stored = _spending_alone().store(**values_of(key, at=at))
     if reason := refusal_in(stored, key, at=at):
@@ -73,7 +74,7 @@ def _spending_alone() -> Chain:
 
 
 def spending() -> tuple[Lock, Change]:
-    """Returns the steps by which a chain of writes takes one token of a key."""
+    """Returns the steps with which a chain of writes takes one token of a key."""
     latest_full_us, interval = (
         parameter(name, ApiKey, "quota_us") for name in ("latest_full_us", "interval")
     )
@@ -102,7 +103,8 @@ def values_of(key: ApiKey | None, *, at: datetime) -> dict[str, Any]:
 
 
 def allowance_in(stored: Stored, key: ApiKey | None, *, at: datetime) -> Allowance | None:
-    """Returns what is left of the key that a chain of writes has spent; None without a key."""
+    """Returns the remaining quota of the key from which a chain of writes has taken a token, or
+    None without a key."""
     if key is None:
         return None
     full_at = stored.columns["spent", "quota_us"]
@@ -110,7 +112,7 @@ def allowance_in(stored: Stored, key: ApiKey | None, *, at: datetime) -> Allowan
 
 
 def refusal_in(stored: Stored, key: ApiKey | None, *, at: datetime) -> KeyEnded | QuotaSpent | None:
-    """Returns why the key was in the way of a chain of writes, or None if it was not."""
+    """Returns why the key stopped a chain of writes, or None if the key did not stop the chain."""
     if key and "key_works" in stored.failed:
         return KeyEnded(KeyEnded.__doc__)
     if key and "has_quota" in stored.failed:
@@ -130,13 +132,13 @@ def record_refusal(key: ApiKey, *, address: str = "", at: datetime) -> None:
 
 
 def allowance_of(key: ApiKey, *, now_us: int) -> Allowance:
-    """Returns what is left of the key's quota, and takes nothing."""
+    """Returns the key's remaining quota, and takes nothing."""
     return allowance_at(key.quota_us, now_us, *_rate_of(key))
 
 
 def quota_of(mode: str, own_limit: int | None = None) -> tuple[int, int]:
-    """Returns the hourly quota and the burst of each key of this mode. An agent's own limit lowers
-    the server's, and never raises it."""
+    """Returns the hourly quota and the burst of each key of this mode. An agent's own limit can
+    only lower the server's."""
     hourly, burst = (
         settings.WAKE_QUOTA_LIVE if mode == ApiKey.Mode.LIVE else settings.WAKE_QUOTA_TEST
     )
@@ -148,8 +150,9 @@ def quota_of(mode: str, own_limit: int | None = None) -> tuple[int, int]:
 def carried_over(key: ApiKey, *, to: int | None, now_us: int) -> int:
     """Returns the key's `quota_us` under another limit of its agent.
 
-    What was spent stays spent, in tokens and in time, so that changing the limit frees nothing. A
-    key without quota waits for one token at most.
+    The time until the quota is full stays the same, or becomes longer if the spent tokens take
+    longer to come back under the new limit. So changing the limit gives no token back. The time is
+    at most that of an empty bucket, so the next token comes after one interval at most.
     """
     old, _ = rate_of(key.mode, key.agent.hourly_limit)
     new, burst = rate_of(key.mode, to)
@@ -158,8 +161,9 @@ def carried_over(key: ApiKey, *, to: int | None, now_us: int) -> int:
 
 
 def refusal(key: ApiKey, *, now_us: int, tokens: int = 1) -> KeyEnded | QuotaSpent:
-    """Returns why the key may not deliver, and when it may deliver `tokens` at once. More than the
-    burst is never possible; the time is then later than that of a full quota."""
+    """Returns why the key may not deliver, and when it may deliver `tokens` together. A key never
+    has more tokens than the burst. If `tokens` is larger, the returned time is later than the time
+    at which the quota is full."""
     revoked_at, full_at = ApiKey.objects.values_list("revoked_at", "quota_us").get(pk=key.pk)
     if revoked_at is not None:
         return KeyEnded(KeyEnded.__doc__)
@@ -176,8 +180,8 @@ def _quota_spent(key: ApiKey, full_at: int, *, now_us: int, tokens: int = 1) -> 
 def allowance_at(
     full_at: int, now_us: int, interval: int, burst: int, *, tokens: int = 1
 ) -> Allowance:
-    """Returns what is left in a key's row whose `quota_us` is `full_at`; `retry_after` is for so
-    many tokens."""
+    """Returns the remaining quota of a key whose `quota_us` is `full_at`. Its `retry_after` is the
+    time until this many `tokens` are available."""
     missing = max(0, full_at - now_us)
     wait = missing - (burst - tokens) * interval
     return Allowance(

@@ -8,11 +8,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import Case, DateTimeField, F, Value, When
 from django.db.models.functions import Coalesce
 
+from accounts.access import members
 from accounts.agents.signing_secrets import ensure_secret
 from accounts.agents.topics import topic_of
 from accounts.audit import Actor, record
 from accounts.models import Agent
-from accounts.people import members
 from database.clock import database_now
 from database.notifications import notify
 
@@ -31,7 +31,8 @@ class AgentArchived(Exception):
 def register(agent: Agent, *, by: Actor) -> str | None:
     """Stores a new agent and returns its signing secret, which cannot be shown again. Raises
     AgentIdTaken."""
-    # The team is locked, because a concurrent change of its rules would not reach the new agent.
+    # The team is locked. Without the lock, a concurrent change of the team's rules would not reach
+    # the new agent.
     agent.rules_version = members.hold(agent.team_id).rules_version
     agent.created_at = database_now()
     try:
@@ -52,8 +53,8 @@ def registered_just_now(agent: Agent, *, at: datetime) -> Agent | None:
 
 @transaction.atomic
 def pause(agent: Agent, *, by: Actor, at: datetime) -> None:
-    """Refuses the agent's deliveries from now on; it can still read answers. A second call changes
-    nothing."""
+    """Refuses the agent's deliveries from now on. The agent can still read answers. A second call
+    changes nothing."""
     if Agent.objects.filter(pk=agent.pk, paused_at__isnull=True).update(paused_at=at):
         record("agent.paused", by=by, of=agent, team=agent.team_id, at=at)
 
@@ -70,8 +71,8 @@ def resume(agent: Agent, *, by: Actor) -> None:
 
 @transaction.atomic
 def archive(agent: Agent, *, by: Actor, at: datetime) -> None:
-    """Takes the agent off the lists and refuses its deliveries. Everything that it delivered stays,
-    and it can still read answers. A second call changes nothing."""
+    """Takes the agent off the lists and refuses its deliveries. The agent's deliveries stay, and
+    the agent can still read answers. A second call changes nothing."""
     paused_at = Coalesce(F("paused_at"), Value(at), output_field=DateTimeField())
     active = Agent.objects.active().filter(pk=agent.pk)
     if active.update(archived_at=at, paused_at=paused_at):
@@ -80,7 +81,7 @@ def archive(agent: Agent, *, by: Actor, at: datetime) -> None:
 
 @transaction.atomic
 def restore(agent: Agent, *, by: Actor) -> None:
-    """Puts an archived agent back on the lists. It accepts deliveries again, unless it was paused
+    """Puts an archived agent back on the lists. The agent can deliver again, unless it was paused
     before it was archived."""
     resumed = Case(When(paused_at=F("archived_at"), then=None), default=F("paused_at"))
     archived = Agent.objects.archived().filter(pk=agent.pk)

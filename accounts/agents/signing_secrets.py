@@ -27,7 +27,8 @@ class RotationInProgress(Exception):
 
 @transaction.atomic
 def ensure_secret(agent: Agent, *, by: Actor) -> str | None:
-    """Issues a secret to an agent that has none, and returns it. Returns None if it has one."""
+    """Issues a secret to an agent that has none, and returns the secret. Returns None if the agent
+    already has one."""
     Agent.objects.select_for_update().get(pk=agent.pk)
     if agent.signing_secrets.in_use().exists():
         return None
@@ -36,7 +37,7 @@ def ensure_secret(agent: Agent, *, by: Actor) -> str | None:
 
 @transaction.atomic
 def rotate_secret(agent: Agent, *, by: Actor) -> str:
-    """Issues a second secret. Both sign `webhook-signature` until `switch_secret`. Raises
+    """Issues a second secret. Both secrets sign `webhook-signature` until `switch_secret`. Raises
     RotationInProgress."""
     Agent.objects.select_for_update().get(pk=agent.pk)
     if agent.signing_secrets.in_use().count() > 1:
@@ -75,8 +76,8 @@ def _in_use() -> CompiledQuery:
 
 
 def _store(agent: Agent, *, by: Actor, event: str) -> str:
-    # After the prefix come 32 bytes in base64, so that the keys of Standard Webhooks (the bytes)
-    # and of the specification (the whole text) both work.
+    # 32 bytes in base64 follow the prefix. Standard Webhooks sign with these bytes, and the
+    # specification signs with the whole text.
     text = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
     ciphertext = encryption.encrypt(text.encode()).decode()
     SigningSecret.objects.create(agent=agent, ciphertext=ciphertext)

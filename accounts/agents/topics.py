@@ -6,6 +6,6 @@ from uuid import UUID
 
 
 def topic_of(agent_id: UUID) -> str:
-    """Names what concerns those who work for an agent: its runs, its keys, and whether it is
+    """Returns the topic for everyone who works for an agent: its runs, its keys, and whether it is
     paused."""
     return f"agent:{agent_id}"

@@ -1,4 +1,4 @@
-"""Records who did what to what, in a hash chain that shows every change.
+"""Records who did what to which object, in a hash chain that reveals every change.
 
 Other packages call `audit.record(...)` inside the transaction.
 """

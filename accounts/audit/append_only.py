@@ -1,8 +1,9 @@
-"""Makes the database refuse to change or remove what is in the audit.
+"""Makes the database refuse to change or remove rows of the audit and the log, and to add a row to
+a chain of version 0.2. So a process of version 0.2 that still runs adds no such row.
 
 The triggers are created after every `migrate`, because a migration that rebuilds a table on SQLite
-drops them silently. The owner of the tables can remove them; the audit chain then shows every
-change (accounts/audit/chain.py).
+drops them silently. The owner of the tables can remove the triggers, but the log then reveals every
+change (accounts/log/verification.py).
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from typing import Any
 from django.db import connections, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from accounts.models import AuditEntry, AuditEvent
+from accounts.models import AuditEntry, AuditEvent, LogEntry
 
-# For each model, the rows that a new row would replace: those that share a unique value with it.
+# For each model, the condition that finds the rows with the same unique value as a new row. INSERT
+# OR REPLACE would replace these rows.
 GUARDED: dict[type[models.Model], str] = {
     AuditEvent: "id = NEW.id",
-    AuditEntry: "id = NEW.id OR event_id = NEW.event_id"
-    " OR (chain = NEW.chain AND position = NEW.position)",
+    LogEntry: '"index" = NEW."index" OR event_id = NEW.event_id OR receipt_id = NEW.receipt_id'
+    " OR (team_id = NEW.team_id AND number = NEW.number)",
 }
+CLOSED: tuple[type[models.Model], ...] = (AuditEntry,)
 
 FUNCTION = """
 CREATE OR REPLACE FUNCTION accounts_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -45,39 +48,57 @@ MAKE = {
         " BEGIN SELECT RAISE(ABORT, 'The audit is append-only: no replace.'); END"
     ],
 }
+CLOSE = {
+    "postgresql": [
+        "CREATE OR REPLACE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE"
+        " ON {table} FOR EACH STATEMENT EXECUTE FUNCTION accounts_append_only()",
+    ],
+    "sqlite": [
+        f"CREATE TRIGGER IF NOT EXISTS {{table}}_no_{operation} BEFORE {operation} ON {{table}}"
+        f" BEGIN SELECT RAISE(ABORT, 'The audit is append-only: no {operation}.'); END"
+        for operation in ("insert", "update", "delete")
+    ],
+}
 DROP = {
     "postgresql": ["DROP TRIGGER IF EXISTS append_only ON {table}"],
     "sqlite": [
         f"DROP TRIGGER IF EXISTS {{table}}_no_{operation}"
-        for operation in ("update", "delete", "replace")
+        for operation in ("insert", "update", "delete", "replace")
     ],
 }
 
 
 def guard_after_migrate(*, using: str, **_: Any) -> None:
-    """Receives post_migrate."""
+    """Creates the triggers after each `migrate`."""
     guard(connections[using])
 
 
 def guard(connection: BaseDatabaseWrapper) -> None:
-    """Creates the triggers; a second call changes nothing."""
+    """Creates the triggers. A second call changes nothing."""
     if connection.vendor == "postgresql":
         _execute(connection, [FUNCTION])
-    _execute(connection, _statements(MAKE, connection))
+    _execute(connection, _statements(MAKE, GUARDED, connection))
+    _execute(connection, _statements(CLOSE, dict.fromkeys(CLOSED, ""), connection))
 
 
 def unguard(connection: BaseDatabaseWrapper) -> None:
     """Drops the triggers, for tests that must empty the tables."""
-    _execute(connection, _statements(DROP, connection))
+    every = GUARDED | dict.fromkeys(CLOSED, "")
+    _execute(connection, _statements(DROP, every, connection))
 
 
-def _statements(kind: dict[str, list[str]], connection: BaseDatabaseWrapper) -> list[str]:
-    """Returns the statements for the tables that exist; after a backward migration none may."""
-    tables = set(connection.introspection.table_names())
+def _statements(
+    kind: dict[str, list[str]],
+    tables: dict[type[models.Model], str],
+    connection: BaseDatabaseWrapper,
+) -> list[str]:
+    """Returns the statements for the existing tables. After a backward migration the triggers may
+    be missing."""
+    existing = set(connection.introspection.table_names())
     return [
         statement.format(table=table, same=same)
-        for model, same in GUARDED.items()
-        if (table := model._meta.db_table) in tables
+        for model, same in tables.items()
+        if (table := model._meta.db_table) in existing
         for statement in kind[connection.vendor]
     ]
 

@@ -1,4 +1,4 @@
-"""Records who did what to what, inside the transaction in which they did it."""
+"""Records who did what to which object, inside the transaction of the action."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from database.clock import database_now
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Names who did something: a person, an agent or the system itself, with their network address
-    if there is one."""
+    """Names the actor: a person, an agent or the system itself, with their network address if there
+    is one."""
 
     kind: str
     id: str = ""
@@ -42,7 +42,7 @@ def record(
     at: datetime | None = None,
     **detail: Any,
 ) -> None:
-    """Stores one event. `event` reads `thing.happened`; `of` is the row that it happened to."""
+    """Stores one event. `event` reads `thing.happened`; `of` is the row of the object."""
     team_id = team.pk if isinstance(team, Team) else team
     at = at or database_now()
     event_of(event, by=by, of=of, team_id=team_id, at=at, detail=detail).save(force_insert=True)
@@ -50,7 +50,7 @@ def record(
 
 def record_many(event: str, *, by: Actor, of: Iterable[Any], at: datetime, **detail: Any) -> None:
     """Stores the same event for many rows with a `team_id`, in one statement. If a row has content,
-    its event has the hash of it."""
+    its event has the content's hash."""
     AuditEvent.objects.bulk_create(
         [
             event_of(
@@ -64,7 +64,7 @@ def record_many(event: str, *, by: Actor, of: Iterable[Any], at: datetime, **det
 def event_of(
     event: str, *, by: Actor, of: Any, team_id: int | None, at: datetime, detail: dict[str, Any]
 ) -> AuditEvent:
-    """Builds one event, and leaves it to the caller to store it."""
+    """Builds one event. The caller stores it."""
     return AuditEvent(
         at=at,
         team_id=team_id,
@@ -85,5 +85,6 @@ def _content(of: Any) -> dict[str, str]:
 
 
 def _name(of: Any) -> str:
-    """Returns no name for rows with content: the audit is never erased, so it has only their id."""
+    """Returns the name of an object, or an empty text for rows with content, because content may be
+    erased and the audit never is."""
     return "" if hasattr(type(of), "erased_at") else str(of)

@@ -1,1 +1,1 @@
-"""Limits how often people, agents and callers may ask."""
+"""Limits how often people, agents and callers may send requests."""

@@ -1,8 +1,8 @@
 """Limits how often each key reads, without a round trip to the cache for each read.
 
-Each process counts by itself, and adds its count to the cache whenever it reaches a twentieth of
-the limit. The cache returns the count of all processes. So each process may let a twentieth more
-pass than the limit (docs/decisions/0025-reads-are-counted-in-shares.md).
+Each process counts by itself, and adds its count to the cache whenever the count reaches a
+twentieth of the limit. The cache returns the count of all processes. So each process may admit a
+twentieth more than the limit (docs/decisions/0025-reads-are-counted-in-shares.md).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ COUNTED = "wake_counted_read"
 
 @dataclass(slots=True)
 class _Count:
-    """Reads or calls of one key or network in this minute: those that all processes have shared,
-    and our own since."""
+    """Counts the reads or calls of one key or network in this minute: what all processes have
+    shared, and what this process has not shared yet."""
 
     shared: int = 0
     own: int = 0
@@ -44,15 +44,16 @@ _sharing = threading.Lock()
 
 
 def count_read(key_id: UUID) -> None:
-    """Raises throttles.TooMany. The limit is generous, because a poll costs little
-    (docs/protocol.md, Limits). While the cache is away, nothing is limited."""
+    """Raises throttles.TooManyRequests. The limit is generous, because a poll costs little
+    (docs/protocol.md, Limits). While the cache is away, there is no limit."""
     _add_read(key_id)
 
 
 def count_call(request: HttpRequest, caller_id: UUID | None) -> None:
-    """Raises throttles.TooMany. Calls over A2A are counted by caller key, or by network without
-    one. The limit is that of reads, because what a call may store is limited separately. A request
-    counts once, although the second of two ways may answer it (relay/api/views.py)."""
+    """Raises throttles.TooManyRequests. Calls over A2A are counted by caller key, or by network if
+    there is no key. The limit is the same as for reads, because what a call stores is limited
+    separately. A request counts only once, even if the remembered caller cannot send it and its
+    caller is read again (relay/api/views.py)."""
     reader = caller_id or throttles.client_network(request)
     if vars(request).get(COUNTED) == reader:
         return
@@ -61,21 +62,21 @@ def count_call(request: HttpRequest, caller_id: UUID | None) -> None:
 
 
 def _add_read(reader: UUID | str) -> None:
-    global _this_minute  # replaced as a whole, so that the counts of a minute end with it
+    global _this_minute  # replaced as a whole when a minute ends, so that its counts are dropped
     number, passed = divmod(int(time.time()), MINUTE)
     if _this_minute.number != number:
         _this_minute = _Minute(number)
     count = _this_minute.counts.setdefault(reader, _Count())
     count.own += 1
     limit = settings.WAKE_READS_PER_MINUTE
-    # Only one thread at a time asks the cache, so that a frozen one delays no other request.
+    # Only one thread at a time asks the cache, so that a frozen cache delays no other request.
     if count.own * SHARES >= limit and _sharing.acquire(blocking=False):
         try:
             _share(count, f"wake.reads:{reader}:{number}")
         finally:
             _sharing.release()
     if count.shared + count.own > limit and not throttles.is_cache_away():
-        raise throttles.TooMany(MINUTE - passed)
+        raise throttles.TooManyRequests(MINUTE - passed)
 
 
 def _share(count: _Count, name: str) -> None:
@@ -89,6 +90,6 @@ def _share(count: _Count, name: str) -> None:
         count.shared += share
     except (RedisError, OSError) as error:
         count.own += share
-        throttles.note_outage(error)
+        throttles.record_outage(error)
     else:
-        throttles.note_answer()
+        throttles.record_answer()

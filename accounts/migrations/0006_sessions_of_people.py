@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """Whoever was signed in does so once more. The old table goes with what its rows remember."""
+    """Everyone signs in again. The old table is removed with its remembered rows."""
 
     dependencies = [("accounts", "0005_slowed_down")]
 

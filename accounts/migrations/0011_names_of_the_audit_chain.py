@@ -1,5 +1,5 @@
-"""Renames the models of the audit chain. Tables and columns keep their names, so this runs no SQL on
-them and processes of the previous version keep working."""
+"""Renames the models of the audit chain. Tables and columns keep their names, so this runs no SQL,
+and processes of the previous version keep working."""
 
 from django.db import migrations, models
 

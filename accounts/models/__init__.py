@@ -9,7 +9,11 @@ from accounts.models.agents import (
     SigningSecretQuerySet,
 )
 from accounts.models.audit import AuditCheckpoint, AuditEntry, AuditEvent, AuditTip
+from accounts.models.checkpoints import CheckpointSending, LogCheckpoint, LogKey
+from accounts.models.gates import Gate, GateQuerySet
 from accounts.models.identities import Identity, ProviderDocument
+from accounts.models.key_pairs import KeyPair
+from accounts.models.log import LogEntry, LogTeam, LogTile, LogTree, LogWaiting
 from accounts.models.passkeys import Passkey, PasskeyNotice, PasskeyQuerySet, UsedChallenge
 from accounts.models.people import (
     Absence,
@@ -43,10 +47,21 @@ __all__ = [
     "AuditEntry",
     "AuditEvent",
     "AuditTip",
+    "CheckpointSending",
     "ClaimedId",
+    "Gate",
+    "GateQuerySet",
     "Identity",
     "Invitation",
     "InvitationQuerySet",
+    "KeyPair",
+    "LogCheckpoint",
+    "LogEntry",
+    "LogKey",
+    "LogTeam",
+    "LogTile",
+    "LogTree",
+    "LogWaiting",
     "Membership",
     "MembershipQuerySet",
     "Passkey",

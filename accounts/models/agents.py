@@ -26,8 +26,7 @@ class AgentQuerySet(models.QuerySet["Agent"]):
 
 
 class Agent(models.Model):
-    """Sends deliveries to the one team that it belongs to. It has keys, and a cursor for its
-    sweeps."""
+    """Sends deliveries to its one team. It has keys, and a cursor for its sweeps."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="agents")
@@ -36,22 +35,23 @@ class Agent(models.Model):
     )
     created_at = models.DateTimeField(default=database_now)
     paused_at = models.DateTimeField(null=True, blank=True)
-    # An archived agent is paused, too, so that everything that stops a paused one stops it.
+    # An archived agent is also paused, so code that stops paused agents also stops archived ones.
     archived_at = models.DateTimeField(null=True, editable=False)
-    # How many deliveries an hour each of its keys may make, if its team allows fewer than the
-    # server (accounts/agents/hourly_limits.py).
+    # How many deliveries an hour each key of the agent may make, or null for the server's limit
+    # (accounts/agents/hourly_limits.py).
     hourly_limit = models.PositiveIntegerField(
         "deliveries an hour",
         null=True,
         blank=True,
         help_text="From each of its keys; empty: as many as the server gives.",
     )
-    # The last activity stamp, in microseconds since 1970. It is an integer because both databases
-    # can take the later of it and the clock, add one and return it in a single UPDATE, which also
-    # locks the row.
+    # The last activity stamp, in microseconds since 1970. The stamp is an integer, because with
+    # integers both databases can make and return the next stamp in a single UPDATE, which also
+    # locks the row. The next stamp is the clock's time, or the last stamp plus one if that is
+    # later.
     activity_us = models.BigIntegerField(default=0, editable=False)
-    # A copy of its team's, which a delivery reads with its key and its stamp
-    # (docs/decisions/0044-rules-reach-a-delivery-with-its-key.md).
+    # A copy of the version of the team's rules. A delivery reads it together with the key and the
+    # agent's stamp (docs/decisions/0044-rules-reach-a-delivery-with-its-key.md).
     rules_version = models.BigIntegerField(default=0, db_default=0, editable=False)
 
     objects = AgentQuerySet.as_manager()
@@ -72,8 +72,8 @@ class Agent(models.Model):
         return self.agent_id
 
     def clean(self) -> None:
-        """Raises ValidationError for a new id that people could take for another one. Ids that
-        exist already stay as they are."""
+        """Raises ValidationError for a new id that people could mistake for another one. Existing
+        ids stay as they are."""
         if not self._state.adding:
             return
         compose(self, "agent_id")
@@ -85,14 +85,14 @@ class Agent(models.Model):
 
     @classmethod
     def looking_like(cls, agent_id: str, *, team_id: int) -> Agent | None:
-        """Returns an agent of the team whose id is another one, but looks the same."""
+        """Returns an agent of the team whose id is different but looks the same."""
         others = cls.objects.filter(team=team_id).exclude(agent_id=agent_id).order_by("pk")
         same = look(agent_id)
         return next((agent for agent in others if look(agent.agent_id) == same), None)
 
     def may_claim(self, agent_id: str) -> bool:
-        """Allows its own id and the aliases that a person granted to it (docs/protocol.md,
-        Identity), in composed or decomposed Unicode."""
+        """Allows the agent's own id and the aliases that a person granted to the agent
+        (docs/protocol.md, Identity), in composed or decomposed Unicode."""
         agent_id = nfc(agent_id)
         return agent_id == nfc(self.agent_id) or any(
             alias.covers(agent_id) for alias in self.claimed_ids.all()
@@ -172,8 +172,8 @@ class ApiKey(models.Model):
 
 class SigningSecretQuerySet(models.QuerySet["SigningSecret"]):
     def in_use(self) -> SigningSecretQuerySet:
-        """Returns the oldest first, which signs `X-Wake-Signature`; all of them sign
-        `webhook-signature`."""
+        """Returns the secrets, oldest first. The oldest one signs `X-Wake-Signature`; all of them
+        sign `webhook-signature`."""
         return self.filter(retired_at__isnull=True).order_by("created_at", "pk")
 
 

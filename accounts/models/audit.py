@@ -1,4 +1,4 @@
-"""Defines the events of the audit, and the hash chain over them, whose signed tips and totals
+"""Defines the events of the audit, and their hash chain. The signed tips and totals of the chain
 reveal changes."""
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from database.clock import database_now
 
 
 class AuditEvent(models.Model):
-    """Records who did what to what. It copies ids and names instead of using foreign keys, so that
-    no other row can block or change it."""
+    """Records who did what to which object. The event copies ids and names instead of using foreign
+    keys, so that no other row can block or change it."""
 
     id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField(default=database_now)
@@ -42,7 +42,7 @@ class AuditEntry(models.Model):
     (accounts/audit/chain.py)."""
 
     event_id = models.BigIntegerField(unique=True)
-    # The team's id, or 0 for events that belong to no team, such as sign-ins.
+    # The team's id, or 0 for events without a team, such as sign-ins.
     chain = models.BigIntegerField()
     position = models.BigIntegerField()
     hash = models.CharField(max_length=64)
@@ -81,11 +81,11 @@ class AuditCheckpoint(models.Model):
     chains locks it."""
 
     event_id = models.BigIntegerField(default=0)
-    # What an earlier run saw: the newest event, and the transactions that may still have been
-    # writing older ones.
+    # The facts that an earlier run saw: the newest event, and the transactions that may still have
+    # been writing older ones.
     candidate = models.BigIntegerField(default=0)
     writers = models.JSONField(default=list)
-    # How many chains there are, and how many events are in all of them (accounts/audit/totals.py).
+    # How many chains there are, and how many events they have in total (accounts/audit/totals.py).
     chains = models.BigIntegerField(default=0, db_default=0)
     events = models.BigIntegerField(default=0, db_default=0)
     signature = models.CharField(max_length=64, default="", db_default="", blank=True)

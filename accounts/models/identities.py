@@ -10,12 +10,13 @@ from database.clock import database_now
 
 class Identity(models.Model):
     """Connects a person to an account at a provider. The provider identifies the account by its
-    subject, which it never gives to another account; an address may get another owner."""
+    subject. The provider never gives a subject to another account, while an e-mail address may get
+    another owner."""
 
     issuer = models.CharField(max_length=255)
     subject = models.CharField(max_length=255)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="identities")
-    # As the provider named it at the last sign-in; only shown.
+    # The address that the provider sent at the last sign-in. It is only shown to people.
     email = models.CharField(max_length=254, blank=True)
     connected_at = models.DateTimeField(default=database_now)
 
@@ -31,13 +32,15 @@ class Identity(models.Model):
 
 class ProviderDocument(models.Model):
     """Caches a JSON document of the provider, its configuration or its keys, so that most sign-ins
-    need no request for it (accounts/oidc/documents.py)."""
+    need no request for the document (accounts/sign_in/oidc/documents.py)."""
 
     url = models.CharField(max_length=512, primary_key=True)
-    # Text, because PostgreSQL refuses U+0000 in JSON, and the provider may send it.
+    # The document is stored as a text, because the provider may send U+0000, which PostgreSQL
+    # refuses in JSON.
     content = models.TextField()
     fetched_at = models.DateTimeField()
-    # When it was last requested, also if that failed: the provider is not asked again at once.
+    # When the document was last requested. A failed request counts, so that the provider is not
+    # asked again immediately.
     asked_at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Defines passkeys, what is mailed about them, and the challenges that were used."""
+"""Defines passkeys, the mails about them, and the challenges that were used."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import uuid
 
 from django.db import models
 
-from accounts.models.people import User
+from accounts.models.people import Membership, Team, User
 from database.clock import database_now
 from pages.characters.names import SINGLE_LINE, visible
 
@@ -14,6 +14,11 @@ from pages.characters.names import SINGLE_LINE, visible
 class PasskeyQuerySet(models.QuerySet["Passkey"]):
     def of(self, user: User) -> PasskeyQuerySet:
         return self.filter(user=user).order_by("created_at", "pk")
+
+    def that_answer_in(self, team: Team | int) -> PasskeyQuerySet:
+        """Returns the passkeys of the people who may answer in the team."""
+        able = Membership.objects.that_answer().filter(team=team)
+        return self.filter(user__in=able.values("user"))
 
 
 class Passkey(models.Model):
@@ -25,7 +30,8 @@ class Passkey(models.Model):
     name = models.CharField(max_length=80, validators=[SINGLE_LINE, visible])
     credential_id = models.BinaryField(max_length=1023, unique=True)
     public_key = models.BinaryField()
-    # Increases with each use; stays 0 for passkeys that several devices share.
+    # The count of uses that the device sent last. It stays 0 for passkeys that several devices
+    # share.
     sign_count = models.BigIntegerField(default=0, editable=False)
     # How browsers reach the device: `internal`, `usb`, `hybrid` and others.
     transports = models.JSONField(default=list, editable=False)
@@ -41,7 +47,7 @@ class Passkey(models.Model):
 
 
 class PasskeyNotice(models.Model):
-    """Tells a person by mail what happened to one of their passkeys."""
+    """Stores a mail that notifies a person about a change of one of their passkeys."""
 
     class Kind(models.TextChoices):
         ADDED = "added"
@@ -51,7 +57,8 @@ class PasskeyNotice(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=10, choices=Kind)
     passkey = models.CharField(max_length=80)
-    # The address at that time, which may change before the mail leaves.
+    # The person's address when the event happened. Their address may change before the mail is
+    # sent.
     email = models.EmailField()
     happened_at = models.DateTimeField()
     due_at = models.DateTimeField(db_index=True)
@@ -62,7 +69,7 @@ class PasskeyNotice(models.Model):
 
 class UsedChallenge(models.Model):
     """Remembers that a challenge was used, until it has expired anyway
-    (accounts/passkeys/challenges.py)."""
+    (accounts/sign_in/passkeys/challenges.py)."""
 
     digest = models.CharField(max_length=64, primary_key=True)
     used_at = models.DateTimeField(db_index=True)

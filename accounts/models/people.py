@@ -1,4 +1,4 @@
-"""Defines people, the teams that they belong to, and invitations to a team."""
+"""Defines people, their teams, and invitations to a team."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pages.characters.names import SINGLE_LINE, compose, visible
 
 class UserManager(BaseUserManager["User"]):
     def create_user(self, email: str, password: str | None = None, **extra: Any) -> User:
-        """Creates a person whose display name is the local part of the address for now."""
+        """Creates a person. At first, the display name is the local part of the address."""
         email = email.strip().lower()
         extra.setdefault("display_name", email.partition("@")[0][:80])
         user = self.model(email=email, **extra)
@@ -36,18 +36,20 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """Signs in by e-mail, and is shown to others by display name."""
+    """Stores a person, who signs in by e-mail. Other people see the display name."""
 
     email = models.EmailField(unique=True)
     display_name = models.CharField(max_length=80, validators=[SINGLE_LINE, visible])
     time_zone = models.CharField(max_length=64, default="UTC")
-    # Until they choose one, the time zone may be taken from their browser.
+    # While this is null, Wake may adopt the time zone of the person's browser.
     time_zone_chosen_at = models.DateTimeField(null=True, editable=False)
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField("may enter /admin/", default=False)
-    # Not database_now: Django's system checks create a User, also while the database is away.
+    # This is not database_now, because Django's system checks create a User even while the database
+    # is away.
     date_joined = models.DateTimeField(default=timezone.now)
-    # Signing out everywhere adds one, and no older session is valid any more.
+    # Signing out everywhere increases this number by one, and sessions with a lower number are no
+    # longer valid.
     session_epoch = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
     USERNAME_FIELD = "email"
@@ -65,8 +67,8 @@ class User(AbstractBaseUser, PermissionsMixin):
         compose(self, "display_name")
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """Changes with the password and with the epoch, and so ends every session: Django compares
-        it at each request."""
+        """Returns a hash of the password and the epoch. Django compares the hash at each request,
+        so a change of either one ends every session."""
         value = f"{self.session_epoch} {self.password}"
         return salted_hmac("accounts.User", value, secret=secret, algorithm="sha256").hexdigest()
 
@@ -79,8 +81,11 @@ class Team(models.Model):
     created_at = models.DateTimeField(default=database_now)
     # Members without a second factor can do nothing in the team until they set one up.
     second_factor_required_at = models.DateTimeField(null=True, editable=False)
-    # Increases with each change of the team's assignment rules, in microseconds since 1970; 0 until
-    # it makes its first rule.
+    # Whether approving an irreversible delivery needs the passkey of a person
+    # (docs/decisions/0078-a-person-signs-an-answer.md).
+    signs_irreversible = models.BooleanField(default=False, db_default=False, editable=False)
+    # Increases with each change of the team's assignment rules, in microseconds since 1970. The
+    # version is 0 until the team creates its first rule.
     rules_version = models.BigIntegerField(default=0, db_default=0, editable=False)
     people = models.ManyToManyField(User, through="Membership", related_name="teams")
 
@@ -92,7 +97,7 @@ class Team(models.Model):
 
 
 class MembershipQuerySet(models.QuerySet["Membership"]):
-    """Leaves out deactivated people: they can do nothing for the team."""
+    """Leaves out deactivated people, because they can do nothing for the team."""
 
     def that_answer(self) -> MembershipQuerySet:
         roles = [Membership.Role.OWNER, Membership.Role.REVIEWER]
@@ -111,8 +116,8 @@ class Membership(models.Model):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role, default=Role.REVIEWER)
-    # Given by the groups of the sign-in provider, which also change and remove it at each sign-in
-    # (accounts/oidc/groups.py).
+    # True if the membership comes from the person's groups at the sign-in provider. Each sign-in
+    # updates or removes such a membership (accounts/sign_in/oidc/groups.py).
     from_groups = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(default=database_now)
 
@@ -134,7 +139,7 @@ class AbsenceQuerySet(models.QuerySet["Absence"]):
 
 
 class Absence(models.Model):
-    """Says that a person is away, and who gets what is assigned to them meanwhile."""
+    """Records that a person is away, and who gets their assignments meanwhile."""
 
     user = models.OneToOneField(
         User, on_delete=models.CASCADE, primary_key=True, related_name="absence"
@@ -150,8 +155,8 @@ class Absence(models.Model):
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self, at: datetime) -> InvitationQuerySet:
-        """Returns the invitations that still work. An invitation ends when the person who made it
-        no longer owns the team, so that a removed owner cannot come back by it."""
+        """Returns the invitations that still work. An invitation ends when its creator no longer
+        owns the team, so that a removed owner cannot come back through it."""
         inviter = Membership.objects.that_own().filter(
             team=models.OuterRef("team"), user=models.OuterRef("invited_by")
         )
@@ -163,15 +168,15 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(models.Model):
-    """Lets one person into a team, once. Only the SHA-256 of its link is stored
-    (accounts/teams/invitations.py)."""
+    """Lets one person join a team, once. Only the SHA-256 of its link is stored
+    (accounts/access/invitations.py)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="invitations")
     role = models.CharField(max_length=10, choices=Membership.Role)
     email = models.EmailField(blank=True)
-    # Before the mail leaves, this is the digest of a text that no one has: the worker that sends
-    # the mail makes the link.
+    # Before the mail is sent, this is the digest of a text that no one has. The worker that sends
+    # the mail creates the link.
     digest = models.CharField(max_length=64, unique=True, editable=False)
     invited_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     created_at = models.DateTimeField()

@@ -17,14 +17,14 @@ class SecondFactorQuerySet(models.QuerySet["SecondFactor"]):
 
 class SecondFactor(models.Model):
     """Stores the secret of a person's authenticator app. A person without this row is not asked for
-    a code (accounts/sign_in/second_factor.py)."""
+    a code (accounts/sign_in/two_step/second_factor.py)."""
 
     user = models.OneToOneField(
         User, on_delete=models.CASCADE, primary_key=True, related_name="second_factor"
     )
     ciphertext = models.TextField(editable=False)
     created_at = models.DateTimeField(default=database_now)
-    # The time step of the code that was used last: no code works twice.
+    # The time step of the last used code, because no code works twice.
     last_step = models.BigIntegerField(editable=False)
     # When all attempts are available again, in microseconds since 1970, as in
     # accounts/agents/quota.py.
@@ -48,8 +48,8 @@ class RecoveryCode(models.Model):
 
 
 class ResetRequest(models.Model):
-    """Records that someone asked for a new password for this e-mail address. The worker looks up
-    whose it is, so that the page takes the same time for an unknown address."""
+    """Records that someone requested a new password for this e-mail address. The worker looks up
+    the person, so that the page takes the same time for an unknown address."""
 
     email = models.CharField(max_length=254)
     address = models.CharField(max_length=45, blank=True)
@@ -61,14 +61,14 @@ class ResetRequest(models.Model):
 
 
 class AddressChange(models.Model):
-    """Records that a person asked for another e-mail address. A link in a mail to that address
+    """Records that a person requested another e-mail address. A link in a mail to that address
     confirms it. Then a mail to the old address has a link that undoes it. Only the SHA-256 of the
-    current link is stored (accounts/sign_in/address_changes.py)."""
+    current link is stored (accounts/sign_in/addresses/changes.py)."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     old_email = models.EmailField()
     new_email = models.EmailField()
-    # Before the mail leaves, this is the digest of a text that no one has.
+    # Before the mail is sent, this is the digest of a text that no one has.
     digest = models.CharField(max_length=64, unique=True, editable=False)
     asked_at = models.DateTimeField()
     mail_due_at = models.DateTimeField(null=True)
@@ -89,9 +89,10 @@ class AddressChange(models.Model):
 
 class SignInAttempts(models.Model):
     """Counts the attempts at passwords of one network, person or known browser
-    (accounts/sign_in/attempts.py)."""
+    (accounts/limits/attempts.py)."""
 
-    # A keyed hash, because the table must not collect what was typed as an e-mail address.
+    # A keyed hash, because the table must not collect the texts that people typed as an e-mail
+    # address.
     digest = models.CharField(max_length=64, primary_key=True)
     # When all attempts are available again, in microseconds since 1970.
     full_us = models.BigIntegerField(db_index=True)
@@ -101,10 +102,11 @@ class SignInAttempts(models.Model):
 
 
 class Session(AbstractBaseSession):
-    """Stores a browser's session. The row names its person, so that people can list their own. The
-    key signs its holder in, so no page shows it."""
+    """Stores a browser's session. The row names its person, so that people can list their own
+    sessions. The key signs its holder in, so no page shows it."""
 
-    # No constraint in the database: Django takes any IntegrityError for a key that exists already.
+    # There is no constraint in the database. Django's session store takes any IntegrityError to
+    # mean that the session's key exists already.
     user = models.ForeignKey(
         User, on_delete=models.CASCADE, null=True, related_name="+", db_constraint=False
     )

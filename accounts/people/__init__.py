@@ -1,1 +1,1 @@
-"""Holds what people are and where they belong: profiles, absences, memberships, invitations."""
+"""Contains facts about people: profiles, absences, memberships, invitations."""

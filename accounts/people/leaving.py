@@ -8,9 +8,9 @@ from datetime import datetime
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 
+from accounts.access import members
 from accounts.audit import Actor
-from accounts.models import ApiKey, Invitation, Membership, ResetRequest, User
-from accounts.people import members
+from accounts.models import ApiKey, Gate, Invitation, Membership, ResetRequest, User
 
 
 class OwnsAlone(Exception):
@@ -24,7 +24,7 @@ class OwnsAlone(Exception):
 
 
 def end_memberships(user: User, *, by: Actor) -> None:
-    """Takes the person out of each team. Raises OwnsAlone, which names all teams that have no other
+    """Removes the person from each team. Raises OwnsAlone, which names all teams that have no other
     owner."""
     alone = []
     memberships = Membership.objects.filter(user=user).select_related("team")
@@ -42,8 +42,10 @@ def end_memberships(user: User, *, by: Actor) -> None:
 def delete_account(
     user: User, *, names: Collection[str], known_as: str, by: Actor, at: datetime
 ) -> None:
-    """Deletes the person and all rows that are theirs alone. Rows of others keep `known_as`."""
-    ApiKey.objects.filter(issued_by__in=names).update(issued_by=known_as)
+    """Deletes the person and all rows that belong only to them. Rows that belong to other people
+    name the person `known_as`."""
+    for keys in (ApiKey, Gate):
+        keys.objects.filter(issued_by__in=names).update(issued_by=known_as)
     of_people = ContentType.objects.get_for_model(User)
     entries = LogEntry.objects.filter(content_type=of_people, object_id=str(user.pk))
     entries.update(object_repr=known_as)

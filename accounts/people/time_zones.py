@@ -6,7 +6,7 @@ import zoneinfo
 from itertools import groupby
 from typing import Any
 
-# Leaves out names of countries, which exist for old programs only.
+# Leaves out names of countries, which exist only for old programs.
 CONTINENTS = {
     *("Africa", "America", "Antarctica", "Arctic", "Asia"),
     *("Atlantic", "Australia", "Europe", "Indian", "Pacific"),

@@ -1,1 +1,1 @@
-"""Signs people in: sessions, known browsers, passwords and the second factor."""
+"""Lets people sign in, and asks for their password or second factor again."""

@@ -1,1 +1,1 @@
-"""Creates teams, changes their members, and invites people."""
+"""Creates teams, invites people, and shows and changes the members."""

@@ -1,4 +1,4 @@
-"""`manage.py add_person` adds a person to a team. On stdout is only a generated password."""
+"""`manage.py add_person` adds a person to a team. Only a generated password is on stdout."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from accounts.management import operator
 from accounts.models import Membership
-from accounts.setup import operator
 
 
 class Command(BaseCommand):
@@ -34,7 +34,7 @@ class Command(BaseCommand):
             )
         except ValidationError as error:
             raise CommandError(operator.in_one_sentence(error)) from error
-        except operator.AlreadyMember as error:
+        except operator.HasAnotherRole as error:
             raise CommandError(str(error)) from error
         self.stderr.style_func = None  # these are notes, not errors
         team = membership.team

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.setup import operator
+from accounts.management import operator
 
 
 class Command(BaseCommand):

@@ -1,4 +1,4 @@
-"""`manage.py issue_key` issues a key, which is alone on stdout, so that a script can read it."""
+"""`manage.py issue_key` issues a key. Only the key is on stdout, so that a script can read it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.agents.keys import TooManyKeys
 from accounts.agents.signing_secrets import SecretUnreadable
+from accounts.management import operator
 from accounts.models import ApiKey
-from accounts.setup import operator
 
 
 class Command(BaseCommand):

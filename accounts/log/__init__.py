@@ -1,0 +1,1 @@
+"""Keeps the log: one Merkle tree over the events of the audit and the receipts of all teams."""

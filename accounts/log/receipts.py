@@ -1,0 +1,48 @@
+"""Puts receipts into the log. The protocol makes them, and registers how to read them, because this
+package does not know its models."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+from uuid import UUID
+
+from accounts.models import LogEntry, LogWaiting
+
+Jwts = dict[UUID, str]
+
+
+class Receipts(NamedTuple):
+    """Reads the JWTs of receipts that still exist, and the id of one receipt that is neither in the
+    log nor waiting. Each statement of `forgotten` reads as many receipts as its argument says."""
+
+    jwts: Callable[[Collection[UUID]], Jwts]
+    forgotten: Callable[[int], UUID | None]
+
+
+_registered: list[Receipts] = []
+
+
+def register(receipts: Receipts) -> None:
+    """Says how to read receipts. The protocol calls this when it starts."""
+    _registered[:] = [receipts]
+
+
+def append_later(receipt_id: UUID, *, team_id: int, jwt: str) -> None:
+    """Makes the next sweep append a receipt, in the transaction that makes it."""
+    LogWaiting.objects.create(
+        kind=LogEntry.RECEIPT, object_id=receipt_id, team_id=team_id, sha256=sha256_of(jwt)
+    )
+
+
+def sha256_of(jwt: str) -> bytes:
+    return hashlib.sha256(jwt.encode()).digest()
+
+
+def jwts(ids: Collection[UUID]) -> Jwts:
+    return _registered[0].jwts(ids) if ids else {}
+
+
+def forgotten(at_once: int) -> UUID | None:
+    return _registered[0].forgotten(at_once)

@@ -1,0 +1,1 @@
+"""Lets a person download the data about them, and have their account removed."""

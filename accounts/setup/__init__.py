@@ -1,1 +1,0 @@
-"""Sets up teams, people and agents for the operator of a server."""

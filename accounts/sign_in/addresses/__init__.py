@@ -1,0 +1,1 @@
+"""Changes the e-mail address with which a person signs in."""

@@ -1,0 +1,1 @@
+"""Knows the browsers in which people are signed in."""

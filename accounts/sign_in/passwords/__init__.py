@@ -1,0 +1,1 @@
+"""Changes passwords, and resets forgotten ones by mail."""
