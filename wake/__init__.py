@@ -1,5 +1,5 @@
-"""Implements the protocol WAKE v1, and puts the server together."""
+"""Implements the protocol WAKE v1, and assembles the server."""
 
 from wake.server.work.celery import app as celery_app
 
-__all__ = ["celery_app"]  # so that every process has the jobs' app, not only a worker
+__all__ = ["celery_app"]  # so that every process can queue jobs, not only a worker

@@ -35,7 +35,7 @@ class CallbackHostForm(ModelForm):
     def clean_pattern(self) -> str:
         try:
             return allowlist.canonical(self.cleaned_data["pattern"])
-        except (allowlist.Refused, ValueError) as error:
+        except (allowlist.AddressRefused, ValueError) as error:
             raise forms.ValidationError(str(error)) from error
 
 
@@ -50,7 +50,8 @@ class CallbackHostInline(AuditedInline):
 
 @admin.register(Team)
 class TeamWithHostsAdmin(TeamAdmin):
-    """Accounts know nothing of callbacks, so their hosts join the team's page from here."""
+    """Adds the callback hosts to the team's page from here, because accounts knows nothing of
+    callbacks."""
 
     inlines: ClassVar[Any] = [*TeamAdmin.inlines, CallbackHostInline]
 
@@ -118,7 +119,7 @@ class ResponseAdmin(ReadOnlyAdmin):
 
 @admin.register(UploadedBlob)
 class UploadedBlobAdmin(ReadOnlyAdmin):
-    """Tells of the files of agents; their bytes are never shown here."""
+    """Describes the files of agents. Their bytes are never shown here."""
 
     fields = (
         "id",

@@ -13,6 +13,14 @@ class WakeConfig(AppConfig):
         # Models can be imported only now.
         kinds, answers = map(import_module, ("wake.callbacks.kinds", "wake.callbacks.answers"))
         kinds.register(answers.KIND)
+        removal, former_people = map(
+            import_module, ("accounts.people.data.removal", "wake.former_people")
+        )
+        removal.register_names(former_people.names_of)
+        log_receipts, logged_receipts = map(
+            import_module, ("accounts.log.receipts", "wake.proof.logged_receipts")
+        )
+        log_receipts.register(logged_receipts.RECEIPTS)
         page, pictures, errors = map(
             import_module,
             ("pages.page", "wake.blobs.pictures", "wake.server.http.error_handlers"),

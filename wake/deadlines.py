@@ -13,16 +13,16 @@ from wake.models import Delivery
 CLOSE_AT_ONCE = 500
 
 
-def time_out_overdue(*, at: datetime) -> int:
-    """Stamps every open delivery whose deadline has come, each once even where several workers
-    sweep; returns how many.
+def time_out_overdue(*, at: datetime, at_once: int = CLOSE_AT_ONCE) -> int:
+    """Stamps every open delivery whose deadline has come, and returns how many. Each is stamped
+    once, even if several workers sweep.
 
-    Agents see the truth without it, because expiry is computed from `expires_at`; this writes it
-    into the audit.
+    Agents see the expiry without this job, because it is computed from `expires_at`. The job writes
+    it into the audit.
     """
     overdue = Delivery.objects.overdue(at).defer("details_json").order_by("expires_at")
     time_out = partial(_time_out, at=at)
-    return sweep_together(overdue, time_out, what="overdue deliveries", at_once=CLOSE_AT_ONCE)
+    return sweep_together(overdue, time_out, what="overdue deliveries", at_once=at_once)
 
 
 def _time_out(rows: Sequence[Delivery], *, at: datetime) -> int:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import uuid
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -17,8 +15,7 @@ from accounts.agents import keys, quota
 from accounts.audit import agent_actor, event_of
 from accounts.models import Agent, ApiKey, AuditEvent
 from database import outages
-from database.clock import microseconds
-from database.idempotency import REPLAY_WINDOW, Idempotency
+from database.idempotency import Idempotency
 from database.write_chains import Stored
 from pages.characters.look_alikes import nfc
 from wake.assignment import assigning, matching, sharing
@@ -26,6 +23,7 @@ from wake.blobs import references
 from wake.callbacks import allowlist
 from wake.models import Delivery, RuleVersion
 from wake.models.delivering import delivering, values_of
+from wake.proof.digest import content_digest, new_nonce
 from wake.signals import notify_inbox
 
 # A delivery is built again if a rule or key changes meanwhile; people may make several changes.
@@ -42,7 +40,7 @@ class UnknownRevision(Exception):
 
 class DeliveryFields(TypedDict):
     """Lists the fields of a delivery that an agent sends, in the protocol's order
-    (docs/protocol.md, Deliver). The serializer has their limits, and `details_json` is the JSON
+    (docs/protocol.md, Deliver). The serializer defines their limits. `details_json` is the JSON
     text of `details`."""
 
     agent_id: str
@@ -60,14 +58,17 @@ class DeliveryFields(TypedDict):
     priority: NotRequired[str]
     quorum: NotRequired[int | None]
     irreversible: NotRequired[bool]
+    claim_within_seconds: NotRequired[int | None]
+    digest: NotRequired[bool]
+    receipt: NotRequired[bool]
     extensions: NotRequired[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """Holds the delivery, whether it was stored by an earlier request, and the key's remaining
-    quota (None if no quota was spent). `must_wait` says that the agent has to wait for the answer,
-    although it did not say so: a rule asks for it, or the delivery is irreversible."""
+    """Holds the delivery, whether an earlier request stored it, and the key's remaining quota (None
+    if no quota was spent). `must_wait` is True if the agent has to wait for the answer although the
+    agent did not say so. The reason is a rule, or that the delivery is irreversible."""
 
     delivery: Delivery
     replayed: bool = False
@@ -76,22 +77,15 @@ class Delivered:
 
 
 @dataclass(frozen=True, slots=True)
-class Unsent:
-    """Holds a delivery of a batch that is not stored yet."""
-
-    fields: DeliveryFields
-    idempotency: Idempotency | None
-
-
-@dataclass(frozen=True, slots=True)
 class Sender:
-    """Holds who delivers, as this process has read it: agent and key may have changed since."""
+    """Holds the sender in the state that this process has read. Agent and key may have changed
+    since."""
 
     agent: Agent
     key: ApiKey | None
     address: str = ""
     is_internal: bool = False
-    is_locked: bool = False  # by the transaction around this delivery
+    is_locked: bool = False  # True if the transaction around this delivery has locked the agent
 
     @property
     def mode(self) -> str:
@@ -99,25 +93,9 @@ class Sender:
 
     @property
     def shares_assignments(self) -> bool:
-        """Returns whether its deliveries may share an assignment. Making one locks the team, which
-        no transaction may do after it has locked an agent."""
+        """Returns whether the sender's deliveries may share an assignment. Making a shared
+        assignment locks the team, and no transaction may lock a team after an agent."""
         return connection.vendor == "postgresql" and not (self.is_locked or self.is_internal)
-
-
-class BatchTooLarge(Exception):
-    """A batch that is stored whole has more new deliveries than the key may deliver at once."""
-
-    def __init__(self, new: int, burst: int) -> None:
-        super().__init__(BatchTooLarge.__doc__)
-        self.new, self.burst = new, burst
-
-
-class NotTogether(Exception):
-    """One delivery of a batch was refused, so none was stored."""
-
-    def __init__(self, place: int, reason: Exception) -> None:
-        super().__init__(NotTogether.__doc__)
-        self.place, self.reason = place, reason
 
 
 def deliver(
@@ -130,81 +108,33 @@ def deliver(
     at: datetime,
     **fields: Unpack[DeliveryFields],
 ) -> Delivered:
-    """Stores the delivery. Raises AgentMismatch, IdempotencyConflict, allowlist.Refused,
-    UnknownRevision, quota.AgentPaused, quota.QuotaSpent or quota.KeyEnded, and then nothing was
-    stored or spent.
+    """Stores the delivery. Raises AgentMismatch, IdempotencyConflict, allowlist.AddressRefused,
+    UnknownRevision, quota.AgentPaused, quota.QuotaSpent or quota.KeyEnded; nothing was stored or
+    spent then.
 
-    Without a `key` no quota is spent; the key may be remembered (keys.remembered). `is_internal` is
-    for an app of this server that takes the answer itself (signals.released); a paused agent does
-    not stop it, so that nothing is lost.
+    Without a `key` no quota is spent. The key may be one that this process remembers
+    (keys.remembered). `is_internal` is True if an app of this server takes the answer itself
+    (signals.released). Such a delivery is stored even if the agent is paused, so that nothing is
+    lost.
     """
     try:
-        return _deliver(
+        return deliver_as(
             Sender(agent, key, address, is_internal=is_internal),
             fields,
             idempotency=idempotency,
             at=at,
         )
     except quota.QuotaSpent:
-        if key:  # only now, because the transaction of the delivery is rolled back
+        if key:  # after the transaction of the delivery was rolled back
             quota.record_refusal(key, address=address, at=at)
         raise
 
 
-def deliver_together(
-    deliveries: Sequence[Unsent], *, key: ApiKey, address: str = "", at: datetime
-) -> list[Delivered]:
-    """Stores all deliveries in one transaction, one unit of quota each. Raises NotTogether with the
-    place and the exception of the delivery that was refused, and BatchTooLarge and KeyEnded; then
-    nothing was stored or spent."""
-    key = keys.look_up_again(key, at=at)
-    delivered: list[Delivered] = []
-    try:
-        with transaction.atomic():
-            # Each sees what requests before it have stored with the same Idempotency-Key.
-            _lock(key.agent)
-            for place, unsent in enumerate(deliveries):
-                delivered.append(_one_of_all(place, unsent, key=key, address=address, at=at))
-    except NotTogether as refusal:
-        reason = refusal.reason
-        if isinstance(reason, quota.QuotaSpent):
-            # The rollback has returned the tokens. The retry has to wait until all new ones fit.
-            new = _number_of_new(deliveries, key=key, at=at)
-            if new > reason.allowance.limit:
-                raise BatchTooLarge(new, reason.allowance.limit) from None
-            quota.record_refusal(key, address=address, at=at)
-            reason = quota.refusal(key, now_us=microseconds(at), tokens=new)
-        if isinstance(reason, quota.KeyEnded) or outages.will_pass(reason):
-            raise reason from None
-        raise NotTogether(refusal.place, reason) from reason
-    return delivered
-
-
-def _number_of_new(deliveries: Sequence[Unsent], *, key: ApiKey, at: datetime) -> int:
-    """Returns how many of the deliveries would not replay a stored one, or another of the batch."""
-    names = {each.idempotency.key for each in deliveries if each.idempotency}
-    stored = Delivery.objects.of_agent(key.agent, key.mode).filter(
-        idempotency_key__in=names, created_at__gt=at - REPLAY_WINDOW
-    )
-    without_key = sum(each.idempotency is None for each in deliveries)
-    return without_key + len(names) - (stored.count() if names else 0)
-
-
-def _one_of_all(
-    place: int, unsent: Unsent, *, key: ApiKey, address: str, at: datetime
-) -> Delivered:
-    try:
-        sender = Sender(key.agent, key, address, is_locked=True)
-        return _deliver(sender, unsent.fields, idempotency=unsent.idempotency, at=at)
-    except Exception as reason:
-        raise NotTogether(place, reason) from reason
-
-
-def _deliver(
+def deliver_as(
     sender: Sender, fields: DeliveryFields, *, idempotency: Idempotency | None, at: datetime
 ) -> Delivered:
-    """Builds the rows from what this process knows of the sender, and stores them if that is still
-    so. Otherwise it reads again, because what has changed decides how they are built."""
+    """Builds the rows from the remembered sender, and stores them if the sender has not changed.
+    Otherwise reads the sender again, because the change affects how the rows are built."""
     for _ in range(MAX_READS):
         delivery = _delivery(sender, fields, idempotency=idempotency, created_at=at)
         refusal = _refusal(delivery, sender, fields)
@@ -214,7 +144,7 @@ def _deliver(
         except IntegrityError:
             if idempotency is None or connection.in_atomic_block:
                 raise
-            continue  # the same Idempotency-Key at the same moment, which is seen now
+            continue  # another request with the same Idempotency-Key was first
         must_wait = _was_made_to_wait(delivery, fields)
         if not stored.failed:
             notify_inbox([delivery])
@@ -227,7 +157,7 @@ def _deliver(
             if earlier := _replayed(sender, idempotency, at=at):
                 must_wait = _was_made_to_wait(earlier, fields)
                 return Delivered(earlier, replayed=True, must_wait=must_wait)
-        elif version:  # its people have changed
+        elif version:  # the people of the assignment have changed
             sharing.forget(version)
     raise outages.Contended
 
@@ -235,8 +165,9 @@ def _deliver(
 def _raise_reason(
     failed: Set[str], refusal: Exception | None, key_refusal: Exception | None
 ) -> None:
-    """Raises the first reason why nothing was stored, in the order in which agents are told them.
-    Returns if something is to be read again before the others count."""
+    """Raises the first reason why nothing was stored, in the order in which agents get the reasons.
+    Raises nothing if the sender has changed, or if the Idempotency-Key was used meanwhile. In these
+    cases the caller tries again."""
     if isinstance(key_refusal, quota.KeyEnded):
         raise key_refusal
     if "agent_as_read" in failed:
@@ -247,7 +178,7 @@ def _raise_reason(
         raise quota.AgentPaused(quota.AgentPaused.__doc__)
     if "first_use" in failed:
         return
-    if isinstance(refusal, allowlist.Refused):
+    if isinstance(refusal, allowlist.AddressRefused):
         raise refusal
     if reason := key_refusal or refusal:
         raise reason
@@ -255,15 +186,15 @@ def _raise_reason(
 
 def _refusal(
     delivery: Delivery, sender: Sender, fields: DeliveryFields
-) -> AgentMismatch | allowlist.Refused | UnknownRevision | None:
-    """Returns why the delivery cannot be stored, as far as its own fields say. Makes it the next
-    revision of the delivery that it supersedes."""
+) -> AgentMismatch | allowlist.AddressRefused | UnknownRevision | None:
+    """Returns why the delivery cannot be stored, as far as its own fields show. If it supersedes
+    another delivery, gives it the next revision number of that delivery's thread."""
     if not sender.agent.may_claim(fields["agent_id"]):
         return AgentMismatch(AgentMismatch.__doc__)
     if url := fields.get("callback_webhook"):
         try:
             allowlist.check(url, team_id=sender.agent.team_id)
-        except allowlist.Refused as refusal:
+        except allowlist.AddressRefused as refusal:
             return refusal
     if earlier_id := fields.get("supersedes"):
         mine = Delivery.objects.of_agent(sender.agent, sender.mode)
@@ -284,7 +215,7 @@ def _store(
     may_deliver: bool,
     at: datetime,
 ) -> Stored:
-    """Stores the delivery with its audit event, and what belongs to it in other tables."""
+    """Stores the delivery with its audit event and its rows in other tables."""
     agent, key = sender.agent, sender.key
     is_shared = version is not None and sender.shares_assignments
     if version:
@@ -308,14 +239,15 @@ def _store(
             assigning.assign(delivery, version)
         if names_blobs:
             references.attach(delivery)
-        if delivery.supersedes_id:  # it leaves the inbox, and can still be opened and answered
+        # The superseded delivery leaves the inbox, but can still be opened and answered.
+        if delivery.supersedes_id:
             earlier = Delivery.objects.filter(pk=delivery.supersedes_id, superseded_at__isnull=True)
             earlier.update(superseded_at=delivery.created_at)
     return stored
 
 
 def _read_again(sender: Sender, *, at: datetime) -> Sender:
-    """Raises KeyEnded."""
+    """Returns the sender as it is stored now. Raises KeyEnded."""
     if sender.key is None:
         return replace(sender, agent=Agent.objects.get(pk=sender.agent.pk))
     key = keys.look_up_again(sender.key, at=at)
@@ -324,11 +256,11 @@ def _read_again(sender: Sender, *, at: datetime) -> Sender:
 
 @transaction.atomic
 def _replayed(sender: Sender, idempotency: Idempotency, *, at: datetime) -> Delivery | None:
-    _lock(sender.agent)
+    lock(sender.agent)
     return idempotency.replay(Delivery.objects.of_agent(sender.agent, sender.mode), at=at)
 
 
-def _lock(agent: Agent) -> None:
+def lock(agent: Agent) -> None:
     Agent.objects.select_for_update(no_key=True).only("pk").get(pk=agent.pk)
 
 
@@ -339,9 +271,12 @@ def _delivery(
     idempotency: Idempotency | None,
     created_at: datetime,
 ) -> Delivery:
-    """Builds the row, without what it supersedes and what its rule asks for."""
+    """Builds the row, without the delivery that it supersedes and without the demands of its
+    rule."""
     content: dict[str, Any] = {**fields}
     agent_id, _ = content.pop("agent_id"), content.pop("supersedes", None)
+    wants_digest = bool(content.pop("digest", False))
+    wants_receipt = bool(content.pop("receipt", False))
     if fields.get("irreversible") and not fields.get("on_timeout"):
         content["on_timeout"] = Delivery.OnTimeout.HOLD
     timeout = timedelta(seconds=fields.get("timeout_seconds") or 0)
@@ -353,6 +288,9 @@ def _delivery(
         mode=sender.mode,
         claimed_agent_id=nfc(agent_id),
         **content,
+        nonce=new_nonce(),
+        wants_digest=wants_digest,
+        wants_receipt=wants_receipt,
         is_internal=sender.is_internal,
         idempotency_key=idempotency.key if idempotency else None,
         idempotency_hash=idempotency.fingerprint if idempotency else "",
@@ -363,11 +301,12 @@ def _delivery(
 
 
 def _apply_rule(delivery: Delivery, agent: Agent, *, at: datetime) -> RuleVersion | None:
-    """Applies the first rule that matches the unsaved delivery: it may raise the quorum and make
-    the agent wait. Then computes the content hash. Returns the version of the rule."""
+    """Applies the first rule that matches the unsaved delivery. The rule may raise the quorum, make
+    the agent wait, and limit the time for a claim. Then computes the digest of the delivery.
+    Returns the version of the rule."""
     version = matching.version_for(delivery, agent, at=at)
     assigning.raise_to(version, delivery)
-    delivery.content_hash = _content_hash(delivery)
+    delivery.content_hash = content_digest(delivery, files=references.digests_of(delivery))
     return version
 
 
@@ -390,16 +329,3 @@ def _received(delivery: Delivery, version: RuleVersion | None, *, address: str) 
             **assigned,
         },
     )
-
-
-def _content_hash(delivery: Delivery) -> str:
-    """Returns the SHA-256 of everything that a person bases their answer on."""
-    content = (
-        delivery.type,
-        delivery.headline,
-        delivery.summary,
-        delivery.details_json,
-        delivery.assumption,
-        delivery.on_timeout,
-    )
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()

@@ -25,7 +25,7 @@ def send_due_callbacks() -> None:
     sending.send_due()
 
 
-# The name on the broker is that of version 0.1, whose beat and workers may still run.
+# Version 0.1 uses this name on the broker, and its beat and workers may still run.
 @shared_task(name="wake.jobs.take_up_orphans")
 def requeue_orphans() -> None:
     circuit_breaker.requeue_orphans(at=database_now())
@@ -48,7 +48,7 @@ def escalate_due() -> None:
 
 @shared_task
 def answer_by_rules() -> None:
-    trials.note_and_answer(at=database_now())
+    trials.record_and_answer(at=database_now())
 
 
 @shared_task

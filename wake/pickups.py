@@ -1,5 +1,5 @@
-"""Returns answers to agents that ask for them. An answer is stamped as picked up before it is
-returned, so that it cannot be taken back afterwards."""
+"""Returns answers to agents that ask for them. An answer is first stamped as picked up, so that it
+cannot be taken back afterwards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from wake.models import Delivery, DeliveryQuerySet, Response, picking_up
 from wake.responses import release_due_of
 
 # The columns of an answer on the wire. Rows are tuples, because polls and sweeps are the most
-# frequent reads. Texts come as they are stored: converters would cost every row, encrypted or not.
+# frequent reads. Texts are read as they are stored, because converters would take time for every
+# row, encrypted or not.
 COLUMNS = (
     "id",
     "expires_at",
@@ -39,12 +40,15 @@ COLUMNS = (
     "response__picked_up_at",
     "response__quorum_json",
     "response__rule_version_id",
+    "wants_digest",
+    "content_hash",
+    stored("nonce"),
 )
-COUNT_AT_MOST = 10_000
+MAX_COUNT = 10_000
 POLL, SWEEP = Response.Route.POLL, Response.Route.SWEEP
 
 
-class Row(NamedTuple):
+class PickupRow(NamedTuple):
     """Holds one delivery and its answer, in the order of COLUMNS."""
 
     id: UUID
@@ -62,13 +66,18 @@ class Row(NamedTuple):
     picked_up_at: datetime | None
     quorum_json: str | None
     rule_version_id: int | None
+    wants_digest: bool
+    content_hash: str
+    nonce: str
 
     @classmethod
-    def read(cls, columns: tuple[Any, ...]) -> Row:
+    def read(cls, columns: tuple[Any, ...]) -> PickupRow:
         """Decrypts the texts first, because an unreadable answer must not be stamped as picked up.
         Raises encryption.Unreadable."""
         row = cls._make(columns)
         feedback, edited_json = opened(row.feedback), opened(row.edited_json)
+        if row.wants_digest:
+            row = row._replace(nonce=opened(row.nonce) or "")
         if feedback is row.feedback and edited_json is row.edited_json:
             return row
         return row._replace(feedback=feedback, edited_json=edited_json)
@@ -78,11 +87,12 @@ class Row(NamedTuple):
 
     @property
     def is_fresh(self) -> bool:
-        """Returns whether it is released and was never picked up."""
+        """Returns whether the answer is released and was never picked up."""
         return self.responded_at is not None and self.picked_up_at is None
 
     def answer(self, at: datetime, quorum: wire.Quorum | None) -> wire.Answer:
-        """Returns the answer on the wire. A held one is still `pending` and without its texts."""
+        """Returns the answer in its wire form. A held answer is still `pending` and has no
+        texts."""
         is_erased = self.erased_at is not None
         if self.responded_at is None:
             return wire.answer(
@@ -103,13 +113,15 @@ class Row(NamedTuple):
             is_erased=is_erased,
             quorum_json=self.quorum_json,
             is_by_rule=self.rule_version_id is not None,
+            digest=self.content_hash if self.wants_digest else None,
+            nonce=self.nonce if self.wants_digest else "",
             at=at,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Holds the conditions of a sweep without their values; each shape is one compiled query."""
+    """Holds the conditions of a sweep without their values. Each shape is one compiled query."""
 
     statuses: tuple[str, ...]
     has_since: bool
@@ -118,7 +130,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class SweepQuery:
-    """Holds the parameters of a bulk read; `since_text` is `since` as the caller wrote it."""
+    """Holds the parameters of a bulk read. `since_text` is `since` as the caller wrote it."""
 
     limit: int = 50
     since: datetime | None = None
@@ -138,7 +150,7 @@ class SweepQuery:
 def read(key: ApiKey, delivery_id: UUID, *, at: datetime) -> wire.Answer | None:
     """Returns the answer to one delivery of the key's agent and mode, or None if there is no such
     delivery. An answer whose hold is over is released first. Raises KeyEnded, also for a key that
-    was only remembered."""
+    has ended since this process remembered it."""
     row = _find(key, delivery_id, at=at)
     if row and row.is_due(at):
         release_due_of(key.agent_id, at=at)
@@ -159,7 +171,7 @@ def picked_up_before(delivery_ids: Collection[UUID], *, at: datetime) -> set[UUI
 
 def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
     """Returns this agent's deliveries after `since` in commit order (docs/protocol.md, Time, order,
-    cursor). Raises KeyEnded, also for a key that was only remembered."""
+    cursor). Raises KeyEnded, also for a key that has ended since this process remembered it."""
     values = {
         "key": key.pk,
         "agent": key.agent_id,
@@ -172,7 +184,7 @@ def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
         release_due_of(key.agent_id, at=at)
     page_of, count_of = _page(query.shape, query.limit), _count(query.shape)
     while True:
-        page = [Row.read(columns) for columns in page_of.rows(**values)]
+        page = [PickupRow.read(columns) for columns in page_of.rows(**values)]
         more, page = len(page) > query.limit, page[: query.limit]
         fresh = [row for row in page if row.is_fresh]
         if not fresh or mark_picked_up(fresh, key=key, route=SWEEP, at=at) == len(fresh):
@@ -181,7 +193,7 @@ def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
         keys.check_again(key, at=at)
     return wire.Sweep(
         deliveries=_answers(page, key=key, at=at),
-        # There were more when the page was read, even if some answers were taken back since.
+        # There were more answers when the page was read, even if some were taken back since.
         total=max(count_of.count(**values), len(page) + 1) if more else len(page),
         has_more=more,
         next_since=wire.instant(page[-1].activity_at) if page else query.since_text,
@@ -189,12 +201,12 @@ def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
 
 
 @transaction.atomic
-def mark_picked_up(rows: list[Row], *, key: ApiKey, route: str, at: datetime) -> int:
+def mark_picked_up(rows: list[PickupRow], *, key: ApiKey, route: str, at: datetime) -> int:
     """Stamps released answers that are about to be returned, and returns how many.
 
-    If there are fewer than `rows`, some were taken back or picked up by another request at this
-    moment, and the caller reads again. Raises KeyEnded; then nothing is stamped and the answers
-    wait for the next key.
+    If the returned number is smaller than the number of `rows`, some answers were taken back or
+    picked up by another request at this moment. The caller then reads again. Raises KeyEnded; then
+    nothing is stamped and the answers wait for the next key.
     """
     keys.check_again(key, at=at)
     ids = [row.response_id for row in rows if row.response_id]
@@ -203,15 +215,16 @@ def mark_picked_up(rows: list[Row], *, key: ApiKey, route: str, at: datetime) ->
 
 @transaction.atomic
 def mark_internal_picked_up(delivery_ids: Collection[UUID], *, at: datetime) -> None:
-    """Marks the answers to internal deliveries as picked up, when the agent's machine takes the
-    work that they started. Only the first time counts."""
+    """Marks the answers to internal deliveries as picked up, when the agent's connector takes the
+    work that they started. A later call changes nothing."""
     answers = Response.objects.filter(delivery__in=delivery_ids)
     ids = list(answers.values_list("pk", flat=True))
     picking_up.mark_picked_up(ids, route=Response.Route.CONNECTOR, at=at)
 
 
-def _answers(rows: list[Row], *, key: ApiKey, at: datetime) -> list[wire.Answer]:
-    """Makes no query unless a row waits for more than one approval."""
+def _answers(rows: list[PickupRow], *, key: ApiKey, at: datetime) -> list[wire.Answer]:
+    """Returns the answers of the rows. Makes no query unless a row waits for more than one
+    approval."""
     waiting = {row.id: row.quorum for row in rows if row.quorum and row.responded_at is None}
     quorums = {
         pk: wire.Quorum(**quorum.while_waiting)
@@ -220,13 +233,13 @@ def _answers(rows: list[Row], *, key: ApiKey, at: datetime) -> list[wire.Answer]
     return [row.answer(at, quorums.get(row.id)) for row in rows]
 
 
-def _find(key: ApiKey, delivery_id: UUID, *, at: datetime) -> Row | None:
+def _find(key: ApiKey, delivery_id: UUID, *, at: datetime) -> PickupRow | None:
     rows = _one().rows(key=key.pk, at=at, agent=key.agent_id, mode=key.mode, pk=delivery_id)
-    return Row.read(rows[0]) if rows else None
+    return PickupRow.read(rows[0]) if rows else None
 
 
 def _of_key() -> DeliveryQuerySet:
-    """Returns nothing for a key that has ended."""
+    """Returns the deliveries of the key's agent and mode, or no rows if the key has ended."""
     mine = Delivery.objects.of_agent(
         parameter("agent", Delivery, "agent"), parameter("mode", Delivery, "mode")
     )
@@ -257,7 +270,7 @@ def _page(shape: Shape, limit: int) -> CompiledQuery:
 
 @lru_cache(maxsize=64)
 def _count(shape: Shape) -> CompiledQuery:
-    counted = _matching(shape).order_by().values_list("pk")[:COUNT_AT_MOST]
+    counted = _matching(shape).order_by().values_list("pk")[:MAX_COUNT]
     return CompiledQuery(lambda: counted)
 
 

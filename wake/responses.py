@@ -1,8 +1,9 @@
-"""Stores a person's answer and holds it, releases it to the agent, or takes it back before that."""
+"""Stores a person's answer, holds it for a while, and then releases it to the agent."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -11,9 +12,11 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from accounts.access.objects import NotAllowed, is_owner, may_answer
+from accounts.access.objects import NotAllowed, may_answer
 from accounts.audit import Actor, person, record
-from accounts.models import Agent, User
+from accounts.models import Agent, Passkey, User
+from accounts.sign_in.browsers.sessions import UNKNOWN as SIGN_IN_UNKNOWN
+from accounts.sign_in.browsers.sessions import Authentication
 from database import sweeps
 from wake import signals
 from wake.assignment.taking import check_may_answer
@@ -22,16 +25,16 @@ from wake.callbacks import outbox
 from wake.models import (
     AnsweringRule,
     AnsweringVersion,
-    Callback,
     Delivery,
     Draft,
+    Place,
     Response,
-    Trial,
     Vote,
 )
 from wake.models.cursor import stamp_activity
 from wake.models.responses import ResponseQuerySet
 from wake.models.sights import BY_RULE, UNKNOWN, Sight
+from wake.proof.signatures import Signature, Statement, statement_of
 from wake.signals import notify_inbox
 
 RELEASE_AT_ONCE = 500
@@ -66,20 +69,16 @@ class NothingToSend(Exception):
     """A redirect needs feedback or an edit."""
 
 
+class NeedsPasskey(Exception):
+    """Approving this needs your passkey. Open it in Wake."""
+
+
 class EditNotWanted(Exception):
     """Only a redirect can have edited content."""
 
 
 class BadEdit(Exception):
     """Edited content must be a JSON object or a text."""
-
-
-class PickedUp(Exception):
-    """The answer was sent to the agent and cannot be taken back."""
-
-    def __init__(self, response: Response) -> None:
-        super().__init__(PickedUp.__doc__)
-        self.response = response
 
 
 @transaction.atomic
@@ -93,24 +92,28 @@ def respond(
     edited_json: str | None = None,
     knows_replaced: bool = False,
     sight: Sight = UNKNOWN,
+    signed_in: Authentication = SIGN_IN_UNKNOWN,
+    signature: Signature | None = None,
     address: str = "",
     at: datetime,
 ) -> Response | Vote:
-    """Stores the answer and holds it (docs/protocol.md, Answering). The same answer of the same
-    person again returns the stored one. `edited_json` is the JSON text of an object or a string.
-    Returns the person's vote if it is an approval, and more people have to approve.
-    A delivery that was replaced takes an answer from a person who knows it (`knows_replaced`).
-    `sight` says where it was given, and whether everything was in sight there.
+    """Stores the answer and holds it (docs/protocol.md, Answering). If the same person sends the
+    same answer again, returns the stored one. `edited_json` is the JSON text of an object or a
+    string. If more people have to approve, returns the person's vote. A replaced delivery takes an
+    answer from a person who knows of the replacement (`knows_replaced`). `sight` says where the
+    answer was given, and whether everything was in sight there; `signed_in` says how the person
+    was signed in. `signature` is the checked signature of their passkey, if they signed the answer.
 
     Raises NotAllowed (or its subclass NotAssigned), AlreadyAnswered, ContentChanged (or its
     subclasses ContentErased, Withdrawn and Replaced), NothingToSend, EditNotWanted or BadEdit.
+    Raises NeedsPasskey if nothing else is wrong.
     """
     if not may_answer(by, delivery.team_id):
         raise NotAllowed(NotAllowed.__doc__)
     feedback = feedback.strip()
     _check(status, feedback, edited_json)
     if not settings.WAKE_HOLD_SECONDS:
-        _lock_agent(delivery.agent_id)  # released below, and the lock order is agent, key, delivery
+        _lock_agent(delivery.agent_id)  # the answer is released below, so the agent is locked first
     rows = Delivery.objects.select_for_update(of=("self",)).select_related("agent", "team")
     delivery = rows.get(pk=delivery.pk)
     if earlier := Response.objects.filter(delivery=delivery).first():
@@ -126,21 +129,44 @@ def respond(
         raise Replaced(Replaced.__doc__)
     if delivery.is_closed or content_hash != delivery.content_hash:
         raise ContentChanged(ContentChanged.__doc__)
+    signature_json = ""
+    if signature is not None:
+        statement = statement_of(
+            delivery,
+            status=status,
+            feedback=feedback,
+            edited_json=edited_json,
+            random=signature.random,
+        )
+        _check_signature(signature, statement, by=by)
+        signature_json = signature.as_json()
+        sight = replace(sight, place=Place.PASSKEY)
+    elif delivery.must_be_signed:
+        _check_unsigned(status, sight)
     quorum = quorum_of(delivery)
     if quorum and status != Response.Status.APPROVED:
-        quorum = without_vote_of(by, quorum)
+        quorum = without_vote_of(by, quorum, delivery=delivery)
     elif quorum:
-        is_new = vote(delivery, by=by, feedback=feedback, sight=sight, at=at)
+        is_new = vote(
+            delivery,
+            by=by,
+            feedback=feedback,
+            sight=sight,
+            signed_in=signed_in,
+            signature_json=signature_json,
+            at=at,
+        )
         quorum = quorum_of(delivery) or quorum
         if quorum.missing:
             if is_new:
                 Draft.objects.filter(delivery=delivery, user=by).delete()
-                _record_vote(delivery, quorum, by=person(by, address), sight=sight, at=at)
+                facts = {**sight.in_audit(), **signed_in.in_audit()}
+                _record_vote(delivery, quorum, by=person(by, address), facts=facts, at=at)
             return Vote.objects.get(delivery=delivery, user=by)
-        feedback = quorum.feedback
+        feedback, signature_json = quorum.feedback, ""
     Draft.objects.filter(delivery=delivery, user=by).delete()
     if status != Response.Status.APPROVED:
-        # From its commit on, no rule approves what is like it (wake/answering/refusals.py).
+        # From this commit on, no rule approves a similar delivery (wake/answering/refusals.py).
         AnsweringRule.objects.filter(team=delivery.team_id, removed_at__isnull=True).lock()
     return _store(
         Response(
@@ -153,16 +179,20 @@ def respond(
             quorum_json=(
                 quorum.as_json(status=status, by_name=by.display_name, at=at) if quorum else ""
             ),
+            amr=" ".join(signed_in.methods),
+            auth_time=signed_in.at,
+            signature_json=signature_json,
             answered_at=at,
         ),
         by=person(by, address),
         sight=sight,
+        **signed_in.in_audit(),
     )
 
 
 def approve_by_rule(delivery: Delivery, version: AnsweringVersion, *, at: datetime) -> Response:
-    """Approves a delivery that waits, for a rule of its team, and holds the answer. The caller has
-    locked the agent and the delivery."""
+    """Approves a waiting delivery on behalf of a rule of its team, and holds the answer. The caller
+    has locked the agent and the delivery."""
     name = version.rule.name
     return _store(
         Response(
@@ -182,7 +212,7 @@ def _store(response: Response, *, by: Actor, sight: Sight, **detail: Any) -> Res
     """Stores the answer to a locked delivery, and holds or releases it."""
     delivery, at = response.delivery, response.answered_at
     response.place, response.all_in_sight = sight.place, sight.all_in_sight
-    response.left_out = sight.left_out_text
+    response.left_out, response.opened_at = sight.left_out_text, sight.opened_at
     response.release_at = at + delivery.hold(settings.WAKE_HOLD_SECONDS, at)
     response.save(force_insert=True)
     delivery.answered_at = at
@@ -207,7 +237,7 @@ def _store(response: Response, *, by: Actor, sight: Sight, **detail: Any) -> Res
 
 
 def _record_vote(
-    delivery: Delivery, quorum: Quorum, *, by: Actor, sight: Sight, at: datetime
+    delivery: Delivery, quorum: Quorum, *, by: Actor, facts: dict[str, Any], at: datetime
 ) -> None:
     record(
         "delivery.voted",
@@ -218,7 +248,7 @@ def _record_vote(
         needed=quorum.needed,
         have=quorum.have,
         content_hash=delivery.content_hash,
-        **sight.in_audit(),
+        **facts,
     )
     notify_inbox([delivery])
 
@@ -226,8 +256,8 @@ def _record_vote(
 def _is_same(
     earlier: Response, by: User, status: str, feedback: str, edited_json: str | None
 ) -> bool:
-    """Returns whether this person gave this very answer. The response to several votes has the
-    words of all of them."""
+    """Returns whether this person has already given exactly this answer. A response that several
+    votes made has the words of all voters."""
     if (earlier.by_id, earlier.status, earlier.edited_json) != (by.pk, status, edited_json):
         return False
     votes = Vote.objects.filter(delivery=earlier.delivery_id, user=by)
@@ -237,8 +267,8 @@ def _is_same(
 
 @transaction.atomic
 def release(response: Response, *, at: datetime) -> bool:
-    """Makes a held answer visible to the agent and queues its callback. Returns False if it was
-    released or taken back already."""
+    """Makes a held answer visible to the agent and queues its callback. Returns False if the answer
+    was already released or taken back."""
     agent = response.delivery.agent
     activity_at = stamp_activity(agent, at=at)
     delivery = Delivery.objects.select_for_update().get(pk=response.delivery_id)
@@ -251,138 +281,35 @@ def release(response: Response, *, at: datetime) -> bool:
     delivery.status = held.status
     delivery.activity_at = activity_at
     delivery.save(update_fields=["status", "activity_at"])
-    if vars(delivery)["callback_webhook"]:  # not decrypted: a poll must not need its key
+    # The address is still encrypted here, because a poll must not need the encryption key.
+    if vars(delivery)["callback_webhook"]:
         outbox.queue(held)
     signals.released.send(sender=Response, response=held)
     return True
 
 
-def release_due(*, at: datetime) -> int:
+def release_due(*, at: datetime, at_once: int = RELEASE_AT_ONCE) -> int:
     """Releases all answers whose hold is over, and returns how many. An answer that fails is due
-    again in a minute, so that failing answers delay no others, however many there are."""
+    again in a minute, so that failing answers do not delay others, however many there are."""
     return sweeps.sweep(
         _due(at),
         partial(release, at=at),
         what="held answers",
-        at_once=RELEASE_AT_ONCE,
+        at_once=at_once,
         locks=("delivery__agent", "delivery", "self"),
         postpone=partial(_postpone, until=at + LOOK_AGAIN_AFTER),
     )
 
 
-def release_due_of(agent_id: UUID, *, at: datetime) -> int:
-    """Does the same for one agent, which reads now and waits for its own lock. An answer that fails
-    moves behind those that the agent can get."""
+def release_due_of(agent_id: UUID, *, at: datetime, at_once: int = RELEASE_AT_ONCE) -> int:
+    """Releases the due answers of one agent, which reads its answers now. The read waits for the
+    agent's lock. An answer that fails moves behind the answers that the agent can get."""
     return sweeps.each(
-        _due(at).filter(delivery__agent_id=agent_id)[:RELEASE_AT_ONCE],
+        _due(at).filter(delivery__agent_id=agent_id)[:at_once],
         partial(release, at=at),
         what="held answers",
         postpone=lambda response: _postpone(response.pk, until=at),
     )
-
-
-@transaction.atomic
-def take_back(
-    delivery: Delivery,
-    *,
-    by: User,
-    only: UUID | None = None,
-    place: str = "",
-    address: str = "",
-    at: datetime,
-) -> Draft:
-    """Undoes an answer that was not sent yet, or the vote of a person while more are missing, and
-    saves it as a draft of the person who gave it. Without one of its votes, an approval waits for
-    people again, and so does what a rule approved. `only` names the answer that is meant, so that
-    no later one is undone, and `place` where it is undone, for the audit.
-
-    Raises NotAllowed (unless `by` is that person, voted for it, is an owner, or may answer what a
-    rule approved), PickedUp, or Response.DoesNotExist, also if retention has erased the answer.
-    """
-    delivery = Delivery.objects.select_for_update().get(pk=delivery.pk)
-    # Locked callback first, then response, as a sender does (wake/callbacks/attempts.py).
-    list(Callback.objects.select_for_update().filter(response__delivery=delivery).values_list("pk"))
-    responses = Response.objects.filter(delivery__erased_at__isnull=True)
-    response = responses.select_for_update(of=("self",)).filter(delivery=delivery).first()
-    own = Vote.objects.filter(delivery=delivery, user=by).first()
-    if only and (response is None or response.pk != only):
-        raise Response.DoesNotExist
-    if response is None:
-        if own is None or delivery.answered_at is not None or delivery.erased_at is not None:
-            raise Response.DoesNotExist
-        return _withdraw_vote(delivery, own, by=by, address=address, place=place, at=at)
-    is_vote = own is not None and own.is_part_of(response) and may_answer(by, delivery.team_id)
-    is_of_rule = response.rule_version_id is not None and may_answer(by, delivery.team_id)
-    is_own = response.by_id == by.pk or is_vote or is_of_rule
-    if not is_own and not is_owner(by, delivery.team_id):
-        raise NotAllowed(NotAllowed.__doc__)
-    if response.sent_at is not None:
-        raise PickedUp(response)
-    whose, given = response.by or by, None
-    if response.status == Response.Status.APPROVED:
-        given = own or Vote.objects.filter(delivery=delivery, user=whose).first()
-    if given:
-        whose = given.user or by
-        Vote.objects.filter(pk=given.pk).delete()
-    draft = _save_draft(
-        delivery,
-        whose,
-        feedback=given.feedback if given else response.feedback,
-        edited_json=response.edited_json,
-        at=at,
-    )
-    if response.rule_version_id is not None:
-        AnsweringRule.objects.filter(versions=response.rule_version_id).lock()
-        Trial.objects.filter(delivery=delivery, version=response.rule_version_id).update(
-            taken_back_at=at
-        )
-    response.delete()
-    delivery.status = Delivery.Status.PENDING
-    delivery.answered_at = None
-    delivery.save(update_fields=["status", "answered_at"])
-    record(
-        "response.taken_back",
-        by=person(by, address),
-        of=delivery,
-        team=delivery.team_id,
-        at=at,
-        status=response.status,
-        content_hash=delivery.content_hash,
-        after_seconds=round((at - response.answered_at).total_seconds(), 3),
-        **({"place": str(place)} if place else {}),
-    )
-    notify_inbox([delivery])
-    signals.taken_back.send(sender=Response, delivery=delivery)
-    return draft
-
-
-def _withdraw_vote(
-    delivery: Delivery, own: Vote, *, by: User, address: str, place: str, at: datetime
-) -> Draft:
-    draft = _save_draft(delivery, by, feedback=own.feedback, edited_json=None, at=at)
-    own.delete()
-    record(
-        "vote.taken_back",
-        by=person(by, address),
-        of=delivery,
-        team=delivery.team_id,
-        at=at,
-        content_hash=own.content_hash,
-        **({"place": str(place)} if place else {}),
-    )
-    notify_inbox([delivery])
-    return draft
-
-
-def _save_draft(
-    delivery: Delivery, user: User, *, feedback: str, edited_json: str | None, at: datetime
-) -> Draft:
-    draft, _ = Draft.objects.update_or_create(
-        delivery=delivery,
-        user=user,
-        defaults={"feedback": feedback, "edited_json": edited_json, "saved_at": at},
-    )
-    return draft
 
 
 def _check(status: str, feedback: str, edited_json: str | None) -> None:
@@ -397,9 +324,25 @@ def _check(status: str, feedback: str, edited_json: str | None) -> None:
         raise NothingToSend(NothingToSend.__doc__)
 
 
+def _check_signature(signature: Signature, statement: Statement, *, by: User) -> None:
+    """Raises NeedsPasskey if the person signed something else, or if their passkey was removed
+    since."""
+    still_theirs = Passkey.objects.filter(pk=signature.passkey, user=by)
+    if signature.statement != statement or not still_theirs.exists():
+        raise NeedsPasskey(NeedsPasskey.__doc__)
+
+
+def _check_unsigned(status: str, sight: Sight) -> None:
+    """Raises NeedsPasskey unless a person rejects the delivery on its page. A rejection only stops
+    the agent, so it must stay possible without a passkey."""
+    is_on_page = sight.place in {"", Place.PAGE}
+    if status != Response.Status.REJECTED or not is_on_page:
+        raise NeedsPasskey(NeedsPasskey.__doc__)
+
+
 def _due(at: datetime) -> ResponseQuerySet:
     due = Response.objects.due(at).select_related("delivery__agent").order_by("release_at")
-    return due.defer("delivery__details_json", "feedback", "edited_json")
+    return due.defer("delivery__details_json", "feedback", "edited_json", "signature_json")
 
 
 def _postpone(pk: UUID, *, until: datetime) -> None:

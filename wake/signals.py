@@ -1,8 +1,8 @@
-"""Tells other packages what happened.
+"""Notifies other packages of changes.
 
-Signals are sent inside the transaction, and their receivers write rows and do no I/O. Only
-`work_due` is sent after the commit, by the model of the rows that are due: its receivers
-(wake/jobs.py, relay/jobs.py) wake a worker and never raise.
+Signals are sent inside the transaction. Their receivers write rows and do no I/O. Only `work_due`
+is sent after the commit. The model of the due rows sends it, and its receivers (wake/jobs.py,
+relay/jobs.py) wake a worker and never raise.
 """
 
 from collections.abc import Iterable
@@ -14,11 +14,12 @@ from django.dispatch import Signal
 from database.notifications import notify_soon
 from wake.models import Delivery
 
-released = Signal()  # response, with its delivery
-taken_back = Signal()  # delivery, whose response is gone
+released = Signal()  # response: loaded with its delivery
+taken_back = Signal()  # delivery: it has no response any more
 erased = Signal()  # delivery_ids
-assigned = Signal()  # delivery, user_ids and at: people were added to it after it was delivered
-person_removed = Signal()  # user, names that no one else has, and by: what stands for them now
+assigned = Signal()  # delivery, user_ids and at: people were added after the delivery
+failed = Signal()  # delivery, failure and at: an agent reported that an approved action failed
+person_removed = Signal()  # user, names that no one else has, and by: the new name in their place
 work_due = Signal()
 
 
@@ -28,12 +29,12 @@ def wake_worker_on_commit(sender: type) -> None:
 
 
 def inbox_topic(team_id: int) -> str:
-    """Names the notifications about the deliveries of a team (database/notifications.py): they
-    arrive, and they are answered, acknowledged, withdrawn or brought back."""
+    """Returns the topic of the notifications about a team's deliveries (database/notifications.py):
+    when they arrive, and when they are answered, acknowledged, withdrawn or brought back."""
     return f"inbox:{team_id}"
 
 
 def notify_inbox(deliveries: Iterable[Delivery]) -> None:
-    """Tells open pages, once the transaction has committed."""
+    """Notifies open pages, once the transaction has committed."""
     for team_id in {delivery.team_id for delivery in deliveries}:
         notify_soon(inbox_topic(team_id))

@@ -3,13 +3,14 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from wake.server import csp_reports, health
+from wake.server import csp_reports, health, key_set
 
 urlpatterns = [
     path("@", include("relay.agent_urls")),
     path("", include("wake.api.urls")),
     path("", include("wake.mcp.urls")),
     path("csp-reports", csp_reports.csp_reports),
+    path(".well-known/wake-keys.json", key_set.key_set),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("admin/", include("accounts.admin.sign_in")),
@@ -17,6 +18,7 @@ urlpatterns = [
     path("", include("relay.urls")),
     path("", include("relay.pages.urls")),
     path("", include("inbox.urls")),
+    path("", include("accounts.urls")),
     path("", include("inbox.moved_paths")),
 ]
 

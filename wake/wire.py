@@ -19,19 +19,28 @@ Time = Annotated[datetime, Meta(tz=True)]
 
 
 class Receipt(msgspec.Struct):
-    """Answers POST /wake/v1/deliver with 201 (spec, "POST /wake/v1/deliver"). `on_timeout` is there
-    only if the agent has to wait although it did not say so: a rule of the team asks for it, or the
-    delivery is irreversible (docs/protocol.md, Timeouts)."""
+    """Answers POST /wake/v1/deliver with 201 (spec, "POST /wake/v1/deliver"). `on_timeout` is
+    present only if the agent has to wait although it did not say so: a rule of the team asks for
+    it, or the delivery is irreversible (docs/protocol.md, Timeouts)."""
 
     delivery_id: UUID
     status: Literal["received"]
     created_at: Time
     on_timeout: Literal["hold"] | msgspec.UnsetType = msgspec.UNSET
+    # Present only if the delivery asks for its digest (docs/protocol.md, Digest). `quorum` is
+    # present if several people have to approve, `files` if the details name any, and
+    # `claim_within_seconds` if the time for a claim is limited.
+    digest: str | msgspec.UnsetType = msgspec.UNSET
+    nonce: str | msgspec.UnsetType = msgspec.UNSET
+    quorum: int | msgspec.UnsetType = msgspec.UNSET
+    files: list[str] | msgspec.UnsetType = msgspec.UNSET
+    claim_within_seconds: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class BatchResult(msgspec.Struct):
-    """Says how one delivery of a batch was answered: with the status code and the body that POST
-    /wake/v1/deliver would have sent, and with two facts that are headers there."""
+    """Describes the answer to one delivery of a batch. It contains the status code and the body
+    that POST /wake/v1/deliver would have sent, and two facts that POST /wake/v1/deliver sends as
+    headers."""
 
     status_code: int
     body: Annotated[
@@ -56,8 +65,8 @@ class Batch(msgspec.Struct):
 
 
 class Withdrawal(msgspec.Struct):
-    """Answers POST /wake/v1/withdraw/{delivery_id} with 200: the first withdrawal, however often it
-    is asked for."""
+    """Answers POST /wake/v1/withdraw/{delivery_id} with 200. Repeated requests return the first
+    withdrawal."""
 
     delivery_id: UUID
     status: Literal["withdrawn"]
@@ -65,10 +74,42 @@ class Withdrawal(msgspec.Struct):
     reason: str | None
 
 
+class Claim(msgspec.Struct):
+    """Answers POST /wake/v1/claim/{delivery_id} with 200: the approval is used now, or was by the
+    same request before. `claimable_until` is present if the delivery, or a rule of its team, limits
+    the time for a claim."""
+
+    delivery_id: UUID
+    status: Literal["approved", "redirected"]
+    claimed_at: Time
+    claim_id: UUID
+    claimable_until: Time | msgspec.UnsetType = msgspec.UNSET
+
+
+class ClaimStatus(msgspec.Struct):
+    """Answers GET /wake/v1/claim/{delivery_id}, which a gate may ask for. The status is
+    `superseded` if a newer version was decided instead. `claimable_until` is present if the answer
+    is released and the time for a claim is limited."""
+
+    delivery_id: UUID
+    status: Status | Literal["superseded"]
+    digest: str
+    claimed_at: Time | None
+    claimable_until: Time | msgspec.UnsetType = msgspec.UNSET
+
+
+class OutcomeReceipt(msgspec.Struct):
+    """Answers POST /wake/v1/outcome/{delivery_id} with 201."""
+
+    delivery_id: UUID
+    status: Literal["done", "failed", "skipped"]
+    reported_at: Time
+
+
 class Blob(msgspec.Struct):
     """Answers POST /wake/v1/blobs with 201. A picture is written again: `media_type`, `size` and
-    `sha256` are those of the stored file, and `width` and `height` are null for other files. It is
-    kept until `expires_at`, and longer while a delivery has it."""
+    `sha256` describe the stored file, and `width` and `height` are null for other files. The file
+    is stored until `expires_at`, and longer while a delivery has it."""
 
     blob_id: UUID
     media_type: str
@@ -80,7 +121,8 @@ class Blob(msgspec.Struct):
 
 
 class Quorum(msgspec.Struct):
-    """Says how many people have to approve, and how many have (docs/protocol.md, Quorum)."""
+    """Says how many people have to approve, and how many have approved (docs/protocol.md,
+    Quorum)."""
 
     needed: int
     have: int
@@ -102,7 +144,7 @@ class Votes(msgspec.Struct):
 
 
 class Rule(msgspec.Struct):
-    """Says that a rule answered, and no person (docs/protocol.md, Rules that answer)."""
+    """Says that a rule answered instead of a person (docs/protocol.md, Rules that answer)."""
 
     kind: Literal["rule"] = "rule"
 
@@ -112,8 +154,8 @@ class Answer(msgspec.Struct):
     are the same, byte for byte.
 
     The first five keys are the specification's. docs/protocol.md, Timeouts, explains `expires_at`,
-    `expired` and `late`. `erased` says that retention removed the texts, so that their absence is
-    not taken for the answer.
+    `expired` and `late`. `erased` says that retention removed the texts, so that readers do not
+    take their absence for the answer.
     """
 
     delivery_id: UUID
@@ -125,16 +167,21 @@ class Answer(msgspec.Struct):
     expired: bool
     late: bool
     erased: bool
-    # Only of a delivery that needs more than one approval: the decisions with its answer.
+    # Present only if the delivery needs more than one approval. The decisions come with the
+    # delivery's answer.
     quorum: Quorum | msgspec.UnsetType = msgspec.UNSET
     decisions: list[Decision] | msgspec.UnsetType = msgspec.UNSET
-    # Only where a rule answered.
+    # Present only if a rule answered.
     responded_by: Rule | msgspec.UnsetType = msgspec.UNSET
+    # Present only if the delivery asked for its digest and the answer is released. The nonce is
+    # erased with the content.
+    digest: str | msgspec.UnsetType = msgspec.UNSET
+    nonce: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Sweep(msgspec.Struct):
     """Answers GET /wake/v1/responses. `next_since` is a text, so that an empty page returns the
-    caller's own unchanged."""
+    caller's own value unchanged."""
 
     deliveries: list[Answer]
     total: int
@@ -154,10 +201,16 @@ class Error(msgspec.Struct, omit_defaults=True):
     code: str
     message: str
     fields: list[Problem] = []
+    # Present only if a claim is refused: when the approval was used, the status of the delivery
+    # (`superseded` if a newer version was decided instead), or until when the approval could be
+    # claimed.
+    claimed_at: Time | None = None
+    status: Status | Literal["superseded"] | None = None
+    claimable_until: Time | None = None
 
 
 class ErrorBody(msgspec.Struct):
-    """Describes an error, in the body of every one. It has no top-level `status`, which clients
+    """Describes an error, in the body of every error. It has no top-level `status`, which clients
     would take for the answer; only a poll's 429 and 503 say `pending` (docs/protocol.md,
     Errors)."""
 
@@ -177,10 +230,13 @@ def answer(
     quorum_json: str | None = None,
     waits_for: Quorum | None = None,
     is_by_rule: bool = False,
+    digest: str | None = None,
+    nonce: str = "",
     at: datetime,
 ) -> Answer:
     """Builds an answer. `at` is the instant of reading, which decides whether an unanswered
-    delivery has expired. `waits_for` is the quorum of one that waits."""
+    delivery has expired. `waits_for` is the quorum of a waiting delivery, and `digest` is None if
+    the agent did not ask for it."""
     votes = msgspec.json.decode(quorum_json, type=Votes) if quorum_json else None
     return Answer(
         delivery_id=delivery_id,
@@ -195,12 +251,14 @@ def answer(
         quorum=votes.quorum if votes else waits_for or msgspec.UNSET,
         decisions=votes.decisions if votes else msgspec.UNSET,
         responded_by=Rule() if is_by_rule else msgspec.UNSET,
+        digest=digest or msgspec.UNSET,
+        nonce=nonce or msgspec.UNSET,
     )
 
 
 def instant(at: datetime) -> str:
-    """Formats a time as RFC 3339 in UTC, to the microsecond. A cursor cut to milliseconds would lie
-    before its own row, and each sweep would return that row again."""
+    """Formats a time as RFC 3339 in UTC, to the microsecond. A cursor without microseconds would
+    lie before the row that it belongs to, and each sweep would return that row again."""
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 

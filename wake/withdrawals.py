@@ -1,5 +1,5 @@
-"""Withdraws deliveries that need no answer any more, because their agent said so or because their
-task was cancelled or went on."""
+"""Withdraws deliveries that no longer need an answer, because their agent withdrew them, or because
+their task was canceled or went on."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class AnsweredBefore(Exception):
 
 @transaction.atomic
 def withdraw(deliveries: DeliveryQuerySet, *, at: datetime) -> list[Delivery]:
-    """Takes the deliveries out of the inbox, unless they left it or their answer was released;
-    returns those that it took. A held answer is not sent."""
+    """Takes the deliveries out of the inbox, and returns them. Leaves out deliveries that have
+    already left the inbox, and deliveries whose answer was released. A held answer is not sent."""
     pending = deliveries.filter(status=Delivery.Status.PENDING, superseded_at__isnull=True)
     rows = list(pending.select_for_update(of=("self",)).defer("details_json").order_by("pk"))
     for row in rows:
@@ -37,11 +37,12 @@ def withdraw(deliveries: DeliveryQuerySet, *, at: datetime) -> list[Delivery]:
 def withdraw_own(
     key: ApiKey, delivery_id: UUID, *, reason: str = "", address: str = "", at: datetime
 ) -> Delivery | None:
-    """Takes a delivery of the key's agent and mode out of the inbox; None if there is none with
-    that id. The first time counts: a repeated request changes neither time nor reason.
+    """Takes a delivery of the key's agent and mode out of the inbox. Returns None if there is no
+    delivery with that id. Only the first request counts: a repeated one changes neither time nor
+    reason.
 
-    Raises AnsweredBefore, also for an answer that is still held: a person's decision counts as soon
-    as it is made. Raises KeyEnded.
+    Raises AnsweredBefore even if the answer is still held, because a person's decision counts as
+    soon as it is made. Raises KeyEnded.
     """
     keys.check_again(key, at=at)
     mine = Delivery.objects.of_agent(key.agent, key.mode).filter(is_internal=False)

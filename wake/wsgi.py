@@ -1,17 +1,3 @@
-"""Builds the WSGI application, which takes a thread for each request: all but what waits or
-streams.
+"""Names the WSGI application where Django's tools look for it."""
 
-`wake/web.py` serves it. A WSGI server of its own would need a proxy in front that reads whole
-bodies and drops headers with underscores."""
-
-import os
-
-from django.core.wsgi import get_wsgi_application
-
-from wake.server.http.content_types import ReadableWsgi
-
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "wake.settings")
-# A long poll that comes here all the same holds a thread: the third at a time is answered at once.
-os.environ["WAKE_MAX_WAITING"] = os.environ.get("WAKE_MAX_WAITING") or "2"
-
-application = ReadableWsgi(get_wsgi_application())
+from wake.server.wsgi import application as application

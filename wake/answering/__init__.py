@@ -1,1 +1,1 @@
-"""Approves deliveries by rules, after people have seen for a while what they would have said."""
+"""Approves deliveries by rules, after a trial that compares each rule with people's answers."""

@@ -1,7 +1,8 @@
-"""Finds what people refused lately, after which a rule leaves an agent's deliveries to people.
+"""Finds recent refusals by people, after which a rule leaves an agent's deliveries to people.
 
-Nothing is stored for it: the answers and undone approvals say it. So it ends when a person takes
-the answer back, and it also holds for a version of the rule, or a rule, that was added since.
+Nothing extra is stored, because the answers and the undone approvals show the refusals. So the
+pause ends when a person takes the answer back. The pause also applies to versions and rules that
+were added since.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from wake.models.deliveries import DeliveryQuerySet
 
 REFUSED = (Response.Status.REJECTED, Response.Status.REDIRECTED)
 COLUMNS = ("agent", "type", "thread", "headline", "activity_at", "answered_at", "erased_at")
-# A rule reads the details of so many refused deliveries of an agent. One more counts as one that it
-# matches, so that an approval never reads without end.
+# A rule reads the details of at most this many refused deliveries of an agent. Any further delivery
+# counts as matched, so that an approval never reads without end.
 MAX_COMPARED = 50
 UNDONE = "undone"
 
-# When, what, and how.
+# The time of a refusal, the delivery, and how people refused it.
 Refused = tuple[datetime, Delivery, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Names a delivery that people rejected or redirected, or whose approval by the rule they
-    undid (`how` is `undone`), and until when deliveries of its agent go to people."""
+    """Names a delivery that people rejected or redirected, or whose approval by the rule they undid
+    (`how` is `undone`). Also says until when deliveries of its agent go to people."""
 
     delivery: Delivery
     how: str
@@ -48,16 +49,15 @@ class Refusal:
 
 
 def newest_refusal(version: AnsweringVersion, agent_id: UUID, *, at: datetime) -> Refusal | None:
-    """Returns why deliveries of the agent go to people now; None if the rule may approve them.
-
-    Call it under the lock of the rule, for which an answer that refuses waits. `version.rule` is
-    as it is now."""
+    """Returns the refusal that makes people answer the agent's deliveries now, or None if the rule
+    may approve them. Call this function under the lock of the rule, because an answer that refuses
+    waits for that lock. `version.rule` must be in its present state."""
     deliveries = Delivery.objects.of_agent(agent_id, ApiKey.Mode.LIVE)
     return next(_refusals(version, deliveries, at=at, most=MAX_COMPARED + 1), None)
 
 
 def refusals(version: AnsweringVersion, *, at: datetime) -> list[Refusal]:
-    """Returns the newest of each agent, the newest first."""
+    """Returns the newest refusal of each agent, newest first."""
     deliveries = Delivery.objects.for_team(version.rule.team_id).filter(mode=ApiKey.Mode.LIVE)
     return list(_refusals(version, deliveries, at=at))
 
@@ -69,8 +69,8 @@ def _refusals(
     at: datetime,
     most: int | None = None,
 ) -> Iterator[Refusal]:
-    """Yields the newest refusal of each agent that counts now, the newest first. It reads at most
-    so many of each kind, which are enough for one agent."""
+    """Yields the newest refusal of each agent that counts now, newest first. Reads at most `most`
+    refusals of each kind, which are enough for one agent."""
     lasts = timedelta(days=version.ask_people_days)
     since = at - lasts
     if version.rule.counts_refusals_after is not None:
@@ -106,8 +106,8 @@ def _undone(
 
 
 def _refused(deliveries: DeliveryQuerySet, since: datetime, most: int | None) -> Iterator[Refused]:
-    """Yields what people rejected or redirected after `since`, with its answer. Indexes:
-    held_responses, answers_of_an_agent."""
+    """Yields the deliveries that people rejected or redirected after `since`, with their answers.
+    Indexes: held_responses, answers_of_an_agent."""
     held = Response.objects.held().filter(status__in=REFUSED)
     # An answer is released after it was given, so its stamp is later, too.
     released = deliveries.after(since).with_statuses(REFUSED)
@@ -122,8 +122,8 @@ def _refused(deliveries: DeliveryQuerySet, since: datetime, most: int | None) ->
 
 
 def _matched(rule: LiveRule[AnsweringVersion], deliveries: DeliveryQuerySet) -> DeliveryQuerySet:
-    """Filters by all that the rule asks for besides a value. Erased content has only its agent
-    and its type left."""
+    """Filters by all conditions of the rule except a value. An erased delivery still has its agent
+    and its type, and nothing else to compare."""
     if rule.agents:
         deliveries = deliveries.filter(agent__in=rule.agents)
     if rule.types:
@@ -135,6 +135,6 @@ def _matched(rule: LiveRule[AnsweringVersion], deliveries: DeliveryQuerySet) -> 
 
 
 def _matches(rule: LiveRule[AnsweringVersion], row: Delivery, *, at: datetime) -> bool:
-    """Returns whether the rule matches a delivery, whose details are read and not kept."""
+    """Returns whether the rule matches a delivery. Reads the details and does not keep them."""
     whole = Delivery.objects.only(*COLUMNS, "details_json").get(pk=row.pk)
     return whole.erased_at is not None or rule.matches(whole, Details(whole), at=at)

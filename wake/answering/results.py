@@ -1,4 +1,4 @@
-"""Compares what a rule says with what people answered."""
+"""Compares the results of a rule with people's answers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from database.batched_queries import load_first_of_each
 from wake.models import AnsweringVersion, Trial
 
 ENOUGH = 20
-# At most one contradiction in so many answers of people.
+# A rule that is on may contradict people at most once in this many answers.
 ONE_IN = 100
 NEWEST = 100
-MOST_NAMED = 20
+MAX_NAMED = 20
 COLUMNS = (
     *("version", "created_at", "approved_at", "taken_back_at"),
     *("delivery__type", "delivery__status", "delivery__headline"),
@@ -26,7 +26,8 @@ COLUMNS = (
 @dataclass(frozen=True, slots=True)
 class Results:
     """Counts the newest deliveries that a version of a rule matches: those that people approved,
-    and those that they did not. The newest of these are in `contradictions`."""
+    and those that people did not approve. `contradictions` has the newest of the deliveries that
+    people did not approve."""
 
     agreed: int
     contradicted: int
@@ -38,29 +39,30 @@ class Results:
 
     @property
     def is_enough(self) -> bool:
-        """Returns whether the rule may be turned on without a reason."""
+        """Returns whether the rule may be turned on without giving a reason."""
         return self.judged >= ENOUGH and not self.is_contradicted
 
     @property
     def is_contradicted(self) -> bool:
-        """Returns whether people disagreed more often than a rule that is on may be wrong."""
+        """Returns whether people disagreed too often for a rule that is on."""
         return self.contradicted * ONE_IN > self.judged
 
 
 def results_of(version: AnsweringVersion, *, since: datetime | None = None) -> Results:
-    """Makes one query. `since` leaves out older trials."""
+    """Returns the results of the version, without trials before `since`. Makes one query."""
     return results_of_all([version], since=since)[version.pk]
 
 
 def results_of_all(
-    versions: Sequence[AnsweringVersion], *, since: datetime | None = None
+    versions: Sequence[AnsweringVersion], *, since: datetime | None = None, newest: int = NEWEST
 ) -> dict[int, Results]:
-    """Returns the results of each version by its id, in one query. Index: trials_of_a_version."""
+    """Returns the results of each version, by the version's id. They count the `newest` judged
+    trials of each version. Makes one query. Index: trials_of_a_version."""
     recent = Q(created_at__gte=since) if since else Q()
     judged = Trial.objects.filter(recent).judged().order_by("-created_at", "-pk")
     rows = load_first_of_each(
         [judged.filter(version=version.pk) for version in versions],
-        NEWEST,
+        newest,
         columns=lambda rows: rows.select_related("delivery").only(*COLUMNS),
     )
     trials: dict[int, list[Trial]] = {version.pk: [] for version in versions}
@@ -74,5 +76,5 @@ def _results(judged: Sequence[Trial]) -> Results:
     return Results(
         agreed=len(judged) - len(contradictions),
         contradicted=len(contradictions),
-        contradictions=contradictions[:MOST_NAMED],
+        contradictions=contradictions[:MAX_NAMED],
     )

@@ -1,7 +1,7 @@
-"""Adds, changes, switches and removes the rules of a team that answer.
+"""Adds, changes, switches and removes the answering rules of a team.
 
-A rule begins in shadow: it says what it would have approved, and approves nothing. A changed rule
-begins in shadow again.
+A rule begins in shadow: it records what it would have approved, and approves nothing. A changed
+rule begins in shadow again.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Any
 
 from django.db import transaction
 
+from accounts.access import members
 from accounts.audit import Actor, record
 from accounts.models import Team
-from accounts.people import members
 from wake.answering.results import results_of
 from wake.assignment.rules import BadRule, MatchTerms, RulesChanged, check_match
 from wake.models import AnsweringRule, AnsweringVersion, Delivery
 
-MOST_RULES = 20
-MOST_A_DAY = 500
+MAX_RULES = 20
+MAX_A_DAY = 500
 MAX_DAYS_FOR_PEOPLE = 30
 SHORTEST_REASON = 10
 # An update needs no answer, and an alert is for a person.
@@ -28,7 +28,7 @@ TYPES = (Delivery.Type.QUESTION, Delivery.Type.OUTPUT)
 State = AnsweringRule.State
 
 
-class TooManyRules(Exception):
+class TooManyAnsweringRules(Exception):
     """A team can have 20 answering rules. Remove one first."""
 
 
@@ -36,19 +36,19 @@ class NotTriedEnough(Exception):
     """Too little agreement yet. Give a reason (at least 10 characters) to turn it on anyway."""
 
 
-class Terms(MatchTerms):
-    """Lists what a rule says: the columns of a version."""
+class AnsweringTerms(MatchTerms):
+    """Lists the conditions of a rule, which are the columns of a version."""
 
     most_a_day: int
     ask_people_days: int
 
 
 @transaction.atomic
-def add(team: Team, name: str, terms: Terms, *, by: Actor, at: datetime) -> AnsweringRule:
-    """Adds a rule in shadow. Raises TooManyRules, BadRule or NoLongerOwner."""
+def add(team: Team, name: str, terms: AnsweringTerms, *, by: Actor, at: datetime) -> AnsweringRule:
+    """Adds a rule in shadow. Raises TooManyAnsweringRules, BadRule or NoLongerOwner."""
     members.hold_as_owner(team.pk, by=by)
-    if AnsweringRule.objects.filter(team=team, removed_at__isnull=True).count() >= MOST_RULES:
-        raise TooManyRules(TooManyRules.__doc__)
+    if AnsweringRule.objects.filter(team=team, removed_at__isnull=True).count() >= MAX_RULES:
+        raise TooManyAnsweringRules(TooManyAnsweringRules.__doc__)
     _check(team.pk, terms, at=at)
     rule = AnsweringRule.objects.create(
         team=team, name=name, state=State.SHADOW, version=1, created_at=at
@@ -60,7 +60,7 @@ def add(team: Team, name: str, terms: Terms, *, by: Actor, at: datetime) -> Answ
 
 @transaction.atomic
 def change(
-    rule: AnsweringRule, name: str, terms: Terms, *, version: int, by: Actor, at: datetime
+    rule: AnsweringRule, name: str, terms: AnsweringTerms, *, version: int, by: Actor, at: datetime
 ) -> AnsweringRule:
     """Adds a version, which begins in shadow. `version` is the one that the person saw. Raises
     RulesChanged, BadRule or NoLongerOwner."""
@@ -79,9 +79,9 @@ def change(
 def turn_on(
     rule: AnsweringRule, *, version: int, reason: str = "", by: Actor, at: datetime
 ) -> None:
-    """Lets the rule approve. A reason of at least ten characters is needed for a rule with fewer
-    than 20 answers of people to compare with, or with more than one contradiction in a hundred.
-    Raises RulesChanged, NotTriedEnough or NoLongerOwner."""
+    """Lets the rule approve. A reason of at least ten characters is required if people gave fewer
+    than 20 answers to compare with, or if more than one in a hundred contradicts the rule. Raises
+    RulesChanged, NotTriedEnough or NoLongerOwner."""
     rule = _held(rule, version=version, by=by)
     if rule.state == State.ON:
         return
@@ -100,8 +100,8 @@ def turn_on(
 def turn_off(
     rule: AnsweringRule, *, shadow: bool = False, version: int, by: Actor, at: datetime
 ) -> None:
-    """Ends its approvals, from the next one on, or lets it only say what it would approve
-    (`shadow`). Raises RulesChanged or NoLongerOwner."""
+    """Ends the rule's approvals immediately. With `shadow`, the rule still records what it would
+    approve. Raises RulesChanged or NoLongerOwner."""
     rule = _held(rule, version=version, by=by)
     state = State.SHADOW if shadow else State.OFF
     if rule.state == state:
@@ -116,9 +116,9 @@ def turn_off(
 def answer_again(
     rule: AnsweringRule, *, seen: datetime, version: int, by: Actor, at: datetime
 ) -> None:
-    """Lets the rule approve again what people refused the like of, if it is on. `seen` is the time
-    of the newest refusal that the owner saw; later ones still count. Raises RulesChanged or
-    NoLongerOwner."""
+    """Lets the rule approve again, if it is on, after people refused similar deliveries. `seen` is
+    the time of the newest refusal that the owner saw; later refusals still count. Raises
+    RulesChanged or NoLongerOwner."""
     rule = _held(rule, version=version, by=by)
     rule.counts_refusals_after = min(seen, at)
     rule.save(update_fields=["counts_refusals_after"])
@@ -127,8 +127,8 @@ def answer_again(
 
 @transaction.atomic
 def remove(rule: AnsweringRule, *, version: int, by: Actor, at: datetime) -> None:
-    """Takes the rule off the list. It and its versions stay for the answers that it gave. Raises
-    RulesChanged or NoLongerOwner."""
+    """Takes the rule off the list. The rule and its versions stay for the answers that it gave.
+    Raises RulesChanged or NoLongerOwner."""
     rule = _held(rule, version=version, by=by)
     rule.removed_at, rule.state, rule.on_since = at, State.OFF, None
     rule.save(update_fields=["removed_at", "state", "on_since"])
@@ -136,7 +136,7 @@ def remove(rule: AnsweringRule, *, version: int, by: Actor, at: datetime) -> Non
 
 
 def _held(rule: AnsweringRule, *, version: int, by: Actor) -> AnsweringRule:
-    """Locks the team and then the rule, for which an approval waits."""
+    """Locks the team and then the rule; an approval waits for that lock."""
     members.hold_as_owner(rule.team_id, by=by)
     held = AnsweringRule.objects.select_for_update().get(pk=rule.pk)
     if held.removed_at is not None or held.version != version:
@@ -144,23 +144,23 @@ def _held(rule: AnsweringRule, *, version: int, by: Actor) -> AnsweringRule:
     return held
 
 
-def _check(team_id: int, terms: Terms, *, at: datetime) -> None:
+def _check(team_id: int, terms: AnsweringTerms, *, at: datetime) -> None:
     check_match(team_id, terms, at=at)
     if not terms["types"] or not set(terms["types"]) <= set(TYPES):
         raise BadRule("Choose questions, outputs, or both.")
-    if not 1 <= terms["most_a_day"] <= MOST_A_DAY:
-        raise BadRule(f"A rule approves 1 to {MOST_A_DAY} deliveries a day.")
+    if not 1 <= terms["most_a_day"] <= MAX_A_DAY:
+        raise BadRule(f"A rule approves 1 to {MAX_A_DAY} deliveries a day.")
     if not 1 <= terms["ask_people_days"] <= MAX_DAYS_FOR_PEOPLE:
         raise BadRule(f"Ask people for 1 to {MAX_DAYS_FOR_PEOPLE} days.")
 
 
-def _store(rule: AnsweringRule, terms: Terms, *, by: Actor, at: datetime) -> None:
+def _store(rule: AnsweringRule, terms: AnsweringTerms, *, by: Actor, at: datetime) -> None:
     AnsweringVersion.objects.create(
         rule=rule, number=rule.version, created_at=at, created_by=by.name[:80], **terms
     )
 
 
-def _detail(terms: Terms) -> dict[str, Any]:
+def _detail(terms: AnsweringTerms) -> dict[str, Any]:
     return {**terms, "expires_at": terms["expires_at"].isoformat()}
 
 

@@ -1,8 +1,8 @@
-"""Says whether a value that a rule reads is the only one that the page shows under its name.
+"""Checks whether a value that a rule reads is the only one that the page shows under its name.
 
-A rule approves by one value. The page must show all text of the details, and the name of the value
-nowhere else: an agent that sends `"amount": 10` beside a text that says "Amount: 90,000" asks a
-person, not a rule (docs/teams.md, Answering rules).
+A rule approves by one value. The page must show all text of the details, and must show the name of
+the value nowhere else. If an agent sends `"amount": 10` beside a text that says "Amount: 90,000", a
+person decides, not a rule (docs/teams.md, Answering rules).
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ Path = tuple[str, ...]
 ShowsAllText = Callable[[str], bool]
 
 NO_LETTERS = re.compile(r"[\W_]+")
-# Makes letters that look the same equal, also where a capital was beside them.
+# Replaces letters that look the same by the same letter, also letters that were written as
+# capitals.
 ONE_FOR_OTHERS = str.maketrans({"i": "l", "m": "rn", "w": "vv"})
 
 _shows_all_text: ShowsAllText | None = None
 
 
 def register(shows_all_text: ShowsAllText) -> None:
-    """Adds what says whether the page shows all text of some details, given as JSON. The app that
-    has the page calls this once, when it is ready."""
+    """Adds the function that returns whether the page shows all text of some details, given as
+    JSON. The app that has the page calls this once, when it is ready."""
     global _shows_all_text
     _shows_all_text = shows_all_text
 
 
 def is_shown(pointer: str, details: Details) -> bool:
-    """Returns whether a rule may approve by the value there, which must exist."""
+    """Returns whether a rule may approve by the value at this pointer. The value must exist."""
     names, document, text = names_in(pointer), details.document, details.text
     if blocks_in(document) is not None and names[:1] in (["blocks"], ["wake_blocks"]):
         return False  # the agent chooses which block is the first one
@@ -44,7 +45,7 @@ def is_shown(pointer: str, details: Details) -> bool:
 
 def _is_named_elsewhere(pointer: str, document: Any, *, beside: list[str]) -> bool:
     """Returns whether the name of the value is also a name, or a word of a text, at another place
-    of the page. Without a name, as in a list, nothing tells the value from others."""
+    of the page. A value without a name, as in a list, cannot be told from others."""
     places, name = _own_places(pointer, document)
     if (word := _word(name)) is None:
         return True
@@ -85,17 +86,16 @@ def _texts(value: Any, place: Path) -> Iterator[tuple[Path, str]]:
             yield from _texts(child, (*place, str(index)))
 
 
-@lru_cache(maxsize=4096)  # the names in the pointers of rules
+@lru_cache(maxsize=4096)  # rules use the same pointers again and again
 def _word(name: str) -> re.Pattern[str] | None:
-    """Returns a pattern that finds the name in letters, as a word or as the beginning of one; None
-    for a name without letters."""
+    """Returns a pattern that finds the name in letters, as a word or as the beginning of a word, or
+    None for a name without letters."""
     letters = _letters(name).replace(" ", "")
     return re.compile(r"\b" + " ?".join(letters)) if letters else None
 
 
 def _letters(text: str) -> str:
-    """Returns the same words for texts that look the same, where case and separators do not
-    count."""
-    # The word in `totalAmount` begins with its capital.
+    """Returns equal words for texts that look the same. Case and separators do not count."""
+    # A capital begins a word in `totalAmount`.
     apart = "".join(f" {letter}" if letter.isupper() else letter for letter in text)
     return NO_LETTERS.sub(" ", label_look(apart).translate(ONE_FOR_OTHERS)).strip()

@@ -1,4 +1,4 @@
-"""Takes up to 50 deliveries in one request, each with a result of its own (RFC-001)."""
+"""Takes up to 50 deliveries in one request, and returns a result for each (RFC-001)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from accounts.agents import keys
 from accounts.agents.quota import Allowance, KeyEnded, QuotaSpent
-from accounts.authentication import remembered_key
 from accounts.limits import throttles
 from accounts.models import ApiKey
 from database import outages
@@ -22,10 +21,12 @@ from database.clock import database_now
 from database.idempotency import BadIdempotencyKey, Idempotency
 from wake import wire
 from wake.api import errors, openapi
+from wake.api.authentication import remembered_key
 from wake.api.parsers import JsonObject, Malformed, parse_object, read_object
-from wake.api.serializers import DELIVERY_PAYLOAD, MOST_DELIVERIES
+from wake.api.serializers import DELIVERY_PAYLOAD, MAX_DELIVERIES
 from wake.api.views import HotView, json_response, receipt_of
-from wake.deliveries import Delivered, DeliveryFields, Unsent, deliver, deliver_together
+from wake.batches import Unsent, deliver_together
+from wake.deliveries import Delivered, DeliveryFields, deliver
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +35,8 @@ MEMBERS = {"deliveries", "atomic"}
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """The items as JSON texts, and whether all of them are stored or none."""
+class BatchRequest:
+    """Holds the items as JSON texts, and whether all of them are stored or none."""
 
     items: list[msgspec.Raw]
     is_atomic: bool
@@ -49,7 +50,8 @@ class BatchView(HotView):
             batch = _batch(read_object(request))
             unsent = _all_unsent(batch.items) if batch.is_atomic else []
         except Exception:
-            keys.check_again(key, at=database_now())  # a key that has ended hears only that
+            # Raises the error of an ended key, which then hides all other errors.
+            keys.check_again(key, at=database_now())
             raise
         address = throttles.client_address(request)
         if batch.is_atomic:
@@ -65,9 +67,9 @@ class BatchView(HotView):
         return response
 
 
-def _batch(body: JsonObject) -> Batch:
-    """Checks the members of the request. An unknown one is refused: a misspelt `atomic` would store
-    a part."""
+def _batch(body: JsonObject) -> BatchRequest:
+    """Checks the members of the request. An unknown member is refused, because a misspelt `atomic`
+    would store a part."""
     problems: dict[str, Any] = {
         name[:80]: [ErrorDetail("The members are deliveries and atomic.", "unknown")]
         for name in [name for name in body if name not in MEMBERS][:5]
@@ -75,21 +77,22 @@ def _batch(body: JsonObject) -> Batch:
     deliveries, is_atomic = body.get("deliveries"), body.get("atomic")
     if deliveries is None:
         problems["deliveries"] = [ErrorDetail("This field is required.", "required")]
-    elif not isinstance(deliveries, list) or not 1 <= len(deliveries) <= MOST_DELIVERIES:
-        problems["deliveries"] = [f"Must be a list of 1 to {MOST_DELIVERIES} deliveries."]
+    elif not isinstance(deliveries, list) or not 1 <= len(deliveries) <= MAX_DELIVERIES:
+        problems["deliveries"] = [f"Must be a list of 1 to {MAX_DELIVERIES} deliveries."]
     if not isinstance(is_atomic, bool | None):
         problems["atomic"] = ["Must be true or false."]
     if problems:
         raise ValidationError(problems)
     items = msgspec.json.decode(body.text("deliveries") or "[]", type=list[msgspec.Raw])
-    return Batch(items, bool(is_atomic))
+    return BatchRequest(items, bool(is_atomic))
 
 
 def _each(
     items: list[msgspec.Raw], key: ApiKey, address: str
 ) -> tuple[list[wire.BatchResult], list[Allowance | None]]:
-    """Stores each item in a transaction of its own. What would refuse every one of them, such as a
-    key that has ended, is the error of the request if nothing was stored, and else of the rest."""
+    """Stores each item in a transaction of its own. An error that affects all items, such as an
+    ended key, fails the request if nothing was stored. If something was stored, the remaining items
+    get that error."""
     results: list[wire.BatchResult] = []
     allowances: list[Allowance | None] = []
     for item in items:
@@ -120,8 +123,8 @@ def _each(
 
 
 def _all_unsent(items: list[msgspec.Raw]) -> list[Unsent]:
-    """Reads all items. Raises ValidationError with the problems of all of them, each under a name
-    such as `deliveries[3].headline`."""
+    """Reads all items. Raises ValidationError with all their problems, each under a name such as
+    `deliveries[3].headline`."""
     unsent: list[Unsent] = []
     problems: dict[str, Any] = {}
     for place, item in enumerate(items):
@@ -138,8 +141,9 @@ def _all_unsent(items: list[msgspec.Raw]) -> list[Unsent]:
 
 
 def _unsent(item: msgspec.Raw) -> Unsent:
-    """Reads one item: the body of POST /wake/v1/deliver, and its `idempotency_key`, which is not a
-    part of that body. So both requests replay each other. Raises Malformed or ValidationError."""
+    """Reads one item: the body of POST /wake/v1/deliver, and its `idempotency_key`. The key is not
+    a part of that body. So a delivery that is repeated in a batch counts as the same request as one
+    that was sent alone, and the other way round. Raises Malformed or ValidationError."""
     if not bytes(item).lstrip().startswith(b"{"):
         raise Malformed("A delivery is a JSON object.")
     members = parse_object(bytes(item))

@@ -7,11 +7,11 @@ from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import extend_schema
 
 from accounts.agents import keys
-from accounts.authentication import remembered_key
 from accounts.limits import read_limits, throttles
 from database.clock import database_now
 from wake import wire
 from wake.api import errors, openapi
+from wake.api.authentication import remembered_key
 from wake.api.parsers import Malformed, read_body
 from wake.api.views import HotView, json_response
 from wake.blobs.uploads import Uploaded, upload
@@ -21,12 +21,14 @@ class BlobView(HotView):
     @extend_schema(**openapi.BLOB)
     def post(self, request: HttpRequest) -> HttpResponse:
         key = remembered_key(request)
-        # A refused upload spends no quota, and its picture may be costly to decode.
+        # A refused upload spends no quota, but decoding its picture may be costly. So each upload
+        # counts as a read.
         read_limits.count_read(key.pk)
         try:
             content = _content(request)
         except Exception:
-            keys.check_again(key, at=database_now())  # a key that has ended hears only that
+            # Raises the error of an ended key, which then hides all other errors.
+            keys.check_again(key, at=database_now())
             raise
         uploaded = upload(
             key,
@@ -45,7 +47,7 @@ class BlobView(HotView):
 
 
 def _content(request: HttpRequest) -> bytes:
-    """Raises Malformed or BodyTooLarge."""
+    """Returns the bytes of the uploaded file. Raises Malformed or BodyTooLarge."""
     content = read_body(request, limit=settings.WAKE_MAX_BLOB_BYTES)
     if not content:
         raise Malformed("The body is empty: send the bytes of the file.")

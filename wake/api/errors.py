@@ -1,4 +1,4 @@
-"""Turns exceptions into responses: only this module knows the status code of each
+"""Turns exceptions into responses. Only this module knows the status code of each
 (docs/protocol.md, Errors)."""
 
 from __future__ import annotations
@@ -13,24 +13,36 @@ from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
 from accounts.agents.quota import AgentPaused, Allowance, KeyEnded, QuotaSpent
-from accounts.limits.throttles import TooMany
+from accounts.limits.throttles import TooManyRequests
 from database import outages
 from database.clock import database_now
 from database.encryption import Unreadable
 from database.idempotency import IdempotencyConflict
 from wake import wire
 from wake.api.parsers import BodyTooLarge, Malformed
+from wake.batches import BatchTooLarge, NotTogether
 from wake.blobs.pictures import NotShowable, TooManyPictures
 from wake.blobs.uploads import MediaTypeRefused, StorageFull
-from wake.callbacks.allowlist import Refused
-from wake.deliveries import AgentMismatch, BatchTooLarge, NotTogether, UnknownRevision
+from wake.callbacks.allowlist import AddressRefused
+from wake.claims import (
+    AlreadyClaimed,
+    ApprovalExpired,
+    DigestMismatch,
+    NoAnswerYet,
+    NoProofYet,
+    NotApproved,
+)
+from wake.deliveries import AgentMismatch, UnknownRevision
+from wake.outcomes import DeliveryErased, TooManyOutcomes
+from wake.proof.log_proofs import DamagedLog
 from wake.withdrawals import AnsweredBefore
 
 logger = logging.getLogger(__name__)
 
 RETRY_OUTAGE_AFTER = 2
 RETRY_UNREADABLE_AFTER = 60
-# DRF's codes for a missing field, which is a 400. Every other problem of a field is a 422.
+# DRF's codes for a missing field. A missing field gives a 400, and every other problem of a field
+# gives a 422.
 ABSENT = {"required", "null"}
 
 FACTS: dict[type[Exception], tuple[int, str]] = {
@@ -46,11 +58,17 @@ FACTS: dict[type[Exception], tuple[int, str]] = {
     Http404: (404, "not_found"),
     exceptions.MethodNotAllowed: (405, "method_not_allowed"),
     AnsweredBefore: (409, "already_answered"),
+    DigestMismatch: (409, "digest_mismatch"),
+    DeliveryErased: (409, "erased"),
+    NoAnswerYet: (409, "no_answer"),
+    NoProofYet: (409, "no_proof"),
+    DamagedLog: (409, "log_damaged"),
+    TooManyOutcomes: (409, "too_many_outcomes"),
     BodyTooLarge: (413, "body_too_large"),
     StorageFull: (413, "storage_full"),
     MediaTypeRefused: (415, "unsupported_media_type"),
     IdempotencyConflict: (422, "idempotency_conflict"),
-    TooMany: (429, "rate_limited"),
+    TooManyRequests: (429, "rate_limited"),
     QuotaSpent: (429, "rate_limited"),
     Unreadable: (503, "unreadable"),
 }
@@ -69,6 +87,36 @@ MESSAGES = {
         "A person has answered this delivery, so it was not withdrawn. Read the answer with "
         "GET /wake/v1/response/ and its id; it may take some seconds until it is there."
     ),
+    "already_claimed": (
+        "This approval was used before, at the time in claimed_at, and counts once. Ask again if "
+        "the action has to be done again."
+    ),
+    "not_approved": (
+        "Nothing is approved here, so nothing was used; status says how the delivery was answered. "
+        "Do not act. If it is pending, wait for the answer, then claim again. If it is superseded, "
+        "people decided about a newer version instead: claim that one if it is approved."
+    ),
+    "digest_mismatch": (
+        "The digest is not that of the content that was approved. Nothing was used. Do not act, "
+        "and ask again with what you mean to do."
+    ),
+    "approval_expired": (
+        "This approval was not used within claim_within_seconds, so it no longer counts. Ask again."
+    ),
+    "no_answer": (
+        "The answer to this delivery is not there yet, so it has no receipt. Wait for the answer "
+        "with GET /wake/v1/response/ and its id. A gate gets the receipt of an approval only."
+    ),
+    "no_proof": (
+        "The receipt is made, and the log has no checkpoint with it yet. Ask again with proof=1 in "
+        "about an hour, or now without it for the receipt alone."
+    ),
+    "log_damaged": (
+        "The receipt is made, but a part of the server's log is damaged, so there is no proof. "
+        "Tell the person who runs the server. Ask without proof=1 for the receipt alone."
+    ),
+    "erased": "The content of this delivery was erased, so it takes no outcome.",
+    "too_many_outcomes": "A delivery has at most 20 outcomes. Nothing was stored.",
     "body_too_large": (
         "The body is larger than this server takes. Nothing was stored. Send a link instead, such "
         "as one in the details of a delivery."
@@ -93,7 +141,7 @@ MESSAGES = {
         "its keys. Nothing was stored. Wait as many seconds as Retry-After says; an owner of the "
         "agent's team can change the limit on its page."
     ),
-    # A connection may break while the database commits.
+    # The connection may break while the database commits.
     "unavailable": (
         "The database is not available for the moment; try again. A request without an "
         "Idempotency-Key may then be stored twice."
@@ -114,11 +162,11 @@ MESSAGES = {
 def answer_exception(
     exception: Exception, context: Mapping[str, Any], *, nothing_yet: Mapping[str, Any]
 ) -> HttpResponse | None:
-    """Handles exceptions for DRF. Returns None for an unexpected one, which becomes a 500
+    """Handles exceptions for DRF. Returns None for an unexpected exception, which becomes a 500
     (`server_error`).
 
-    A 429 and a 503 carry `nothing_yet` as well: clients that poll read these members without
-    looking at the status code, and must survive an outage.
+    A 429 and a 503 also have the members of `nothing_yet`. Clients that poll read these members
+    without looking at the status code, and must survive an outage.
     """
     status, body = _body(exception)
     if status is None:
@@ -130,20 +178,20 @@ def answer_exception(
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """Describes the error of one delivery of a batch, or of a tool: the status code and Retry-After
-    that a response of its own would have had."""
+class ItemError:
+    """Describes the error of one delivery of a batch, or of a tool. The error has the same status
+    code and Retry-After as a response to this one delivery would have."""
 
     status: int
     error: wire.Error
     retry_after: int | None
 
 
-def refusal_of(exception: Exception) -> Refusal:
+def refusal_of(exception: Exception) -> ItemError:
     _log_failure(exception)
     status, error = _body(exception)
     retry_after = _headers(exception).get("Retry-After")
-    return Refusal(status or 500, error, int(retry_after) if retry_after else None)
+    return ItemError(status or 500, error, int(retry_after) if retry_after else None)
 
 
 def error_response(
@@ -171,7 +219,8 @@ def rate_headers(allowance: Allowance) -> dict[str, str]:
 
 
 def unavailable(failure: BaseException | None) -> str:
-    """Returns the message for a request that failed in the database and can be repeated."""
+    """Returns the message for a request that failed in the database, and that the client can
+    repeat."""
     return MESSAGES["unavailable" if outages.is_away(failure) else "busy"]
 
 
@@ -201,7 +250,16 @@ def _body(exception: Exception) -> tuple[int | None, wire.Error]:
         return 422, wire.Error("invalid_field", message, problems)
     if isinstance(exception, NotTogether):
         return _of_one(exception)
-    if isinstance(exception, Refused):
+    if isinstance(exception, AlreadyClaimed):
+        code, claimed_at = "already_claimed", exception.claim.claimed_at
+        return 409, wire.Error(code, MESSAGES[code], claimed_at=claimed_at)
+    if isinstance(exception, NotApproved):
+        status: Any = exception.status
+        return 409, wire.Error("not_approved", MESSAGES["not_approved"], status=status)
+    if isinstance(exception, ApprovalExpired):
+        code, ends_at = "approval_expired", exception.claimable_until
+        return 409, wire.Error(code, MESSAGES[code], claimable_until=ends_at)
+    if isinstance(exception, AddressRefused):
         problem = wire.Problem("callback_webhook", exception.code, str(exception))
         return 422, wire.Error("invalid_field", f"callback_webhook: {exception}", [problem])
     if isinstance(exception, UnknownRevision):
@@ -227,7 +285,7 @@ def _body(exception: Exception) -> tuple[int | None, wire.Error]:
 
 
 def _of_one(exception: NotTogether) -> tuple[int | None, wire.Error]:
-    """Returns the error of the one delivery that was refused, with its place in the batch."""
+    """Returns the place and the error of the refused delivery in the batch."""
     status, error = _body(exception.reason)
     at = f"deliveries[{exception.place}]"
     problems = [
@@ -254,7 +312,7 @@ def _headers(exception: Exception) -> dict[str, str]:
                 **rate_headers(exception.allowance),
                 "Retry-After": str(exception.allowance.retry_after),
             }
-        case TooMany():
+        case TooManyRequests():
             return {"Retry-After": str(exception.retry_after)}
         case Unreadable():
             return {"Retry-After": str(RETRY_UNREADABLE_AFTER)}

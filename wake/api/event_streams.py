@@ -1,8 +1,8 @@
-"""Goes on sending after a view has returned, without its thread and its database connection.
+"""Sends chunks after a view has returned, without holding the view's thread or database connection.
 
-A view is synchronous: it authenticates, reads and answers like any other, and hands over what it
-wants to send as it happens. Django then ends the request as usual. Only the event loop is left, so
-that an idle stream costs no more than a task of it
+A view is synchronous: it authenticates, reads and answers like any other. The view hands over a
+stream that sends events later. Django then ends the request as usual. Only the event loop is left,
+so an idle stream costs no more than one of its tasks
 (docs/decisions/0036-streams-are-tasks-of-the-event-loop.md).
 """
 
@@ -26,9 +26,11 @@ Result = TypeVar("Result")
 
 KEY = "wake.event_stream"
 CONTENT_TYPE = b"text/event-stream"
-# A client that does not read for so long is cut off, or its stream would stay for ever.
+# A client that does not read for this long is disconnected. Otherwise its stream would stay open
+# forever.
 SEND_SECONDS = 60.0
-# A comment, which readers skip: proxies end a connection that says nothing for a minute.
+# This is a comment, which readers skip. It is sent because proxies end a connection that is silent
+# for a minute.
 HEARTBEAT = b": still here\n\n"
 HEARTBEAT_SECONDS = 15.0
 
@@ -38,7 +40,7 @@ class CannotStream(Exception):
 
 
 class Stream(Protocol):
-    """Sends chunks until it ends. `close` is called once, also if it was never begun."""
+    """Sends chunks until it ends. `close` is called once, even if the stream never began."""
 
     def chunks(self) -> AsyncGenerator[bytes, None]: ...
 
@@ -46,10 +48,12 @@ class Stream(Protocol):
 
 
 class EventStreams:
-    """Wraps Django and sends the streams that its views hand over."""
+    """Wraps Django, and sends the streams that its views hand over."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, *, seconds: float = SEND_SECONDS) -> None:
+        """`seconds` is the longest time that a client may take for one chunk."""
         self.app = app
+        self.seconds = seconds
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -61,7 +65,7 @@ class EventStreams:
         finally:
             stream = handed_over.end()
         if stream is not None:
-            await _send(stream, receive, send)
+            await _send(stream, receive, send, seconds=self.seconds)
 
 
 def check(request: HttpRequest) -> None:
@@ -71,24 +75,25 @@ def check(request: HttpRequest) -> None:
 
 
 async def in_thread(work: Callable[[], Result]) -> Result:
-    """Asks the database in any free thread, which returns its connection at once. The sensitive
-    thread would be shared by all streams of the process."""
+    """Runs a database query in any free thread, which returns its connection immediately. Otherwise
+    all streams of the process would share Django's single thread for thread-sensitive code."""
     result: Result = await database_sync_to_async(work, thread_sensitive=False)()
     return result
 
 
 def hand_over(request: HttpRequest, stream: Stream) -> HttpResponse:
-    """Returns the response that begins a stream. The view returns it, perhaps with more headers."""
+    """Returns the response that begins a stream. The view returns it, perhaps with further
+    headers."""
     request.scope[KEY].take(stream)  # type: ignore[attr-defined]  # of ASGIRequest
     response = HttpResponse(content_type=CONTENT_TYPE.decode())
     response["Cache-Control"] = "no-store"
-    response["X-Accel-Buffering"] = "no"  # nginx would collect events until it has 4 kB of them
+    response["X-Accel-Buffering"] = "no"  # otherwise nginx collects events until it has 4 kB
     return response
 
 
 class _HandedOver:
-    """Takes the stream of one request from the thread of its view. The client may have left in the
-    meantime: then the stream is closed."""
+    """Takes the stream of one request from the thread of its view. If the client has left in the
+    meantime, the stream is closed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -103,7 +108,7 @@ class _HandedOver:
         stream.close()
 
     def keep_open(self, send: Send) -> Send:
-        """Returns `send` for Django: the end of a response with a stream is not the end."""
+        """Returns `send` for Django, without the end of a response that has a stream."""
 
         async def send_and_keep_open(message: Message) -> None:
             if self._stream is not None and message["type"] == "http.response.start":
@@ -128,9 +133,9 @@ class _HandedOver:
         return stream
 
 
-async def _send(stream: Stream, receive: Receive, send: Send) -> None:
-    """Sends a stream until it ends, or the client has left or reads no more."""
-    sending = asyncio.create_task(_send_all(stream, send))
+async def _send(stream: Stream, receive: Receive, send: Send, *, seconds: float) -> None:
+    """Sends a stream until the stream ends, the client has left, or the client reads no more."""
+    sending = asyncio.create_task(_send_all(stream, send, seconds=seconds))
     leaving = asyncio.create_task(until_left(receive))
     try:
         await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -144,16 +149,16 @@ async def _send(stream: Stream, receive: Receive, send: Send) -> None:
         raise failure
 
 
-async def _send_all(stream: Stream, send: Send) -> None:
+async def _send_all(stream: Stream, send: Send, *, seconds: float) -> None:
     async with aclosing(stream.chunks()) as chunks:
         async for chunk in chunks:
-            async with asyncio.timeout(SEND_SECONDS):
+            async with asyncio.timeout(seconds):
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
 
 
 async def until_left(receive: Receive) -> None:
-    """Waits until the client has left. Sending to one that has raises nothing."""
-    with suppress(OSError):  # the connection is gone, which is the same
+    """Waits until the client has left. Sending to a disconnected client raises no error."""
+    with suppress(OSError):  # the connection is gone, as a disconnected client's would be
         while (await receive())["type"] != "http.disconnect":
             pass

@@ -1,4 +1,5 @@
-"""Holds a request open until another process has written what it waits for: a long poll."""
+"""Holds a request open until another process has written the result that it waits for (a long
+poll)."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from django.http import HttpRequest
 from database import notifications
 
 STEP_SECONDS = 0.5
-# Where the edge notes when a request arrived (wake/server/http/body_limit.py).
+# The name under which the edge stores when a request arrived (wake/server/http/body_limit.py).
 ARRIVED = "wake.arrived"
 _places = threading.BoundedSemaphore(settings.WAKE_MAX_WAITING)
 
@@ -30,8 +31,8 @@ def long_poll(
     topic: str = "",
 ) -> Result:
     """Calls `look` until `until` accepts its result or the time is over, and returns the last
-    result. It looks twice a second, and at each notification of the topic. Looks only once if too
-    many requests are waiting already."""
+    result. Calls `look` twice a second, and at each notification of the topic. If too many requests
+    are waiting already, it calls `look` only once."""
     result = look()
     if not seconds or until(result) or not _places.acquire(blocking=False):
         return result
@@ -41,7 +42,8 @@ def long_poll(
         with notifications.listening(topic, woken.set) if topic else nullcontext():
             while not until(result) and (left := deadline - time.monotonic()) > 0:
                 if not connection.in_atomic_block:
-                    connection.close()  # returns it to the pool: waiting takes no connection
+                    # Returns the connection to the pool, because waiting needs none.
+                    connection.close()
                 pause(woken, min(STEP_SECONDS, left))
                 result = look()
         return result
@@ -50,14 +52,14 @@ def long_poll(
 
 
 def arrived_at(request: HttpRequest) -> float:
-    """Returns when the request arrived, on the clock of `time.monotonic()`. By now it may have
+    """Returns when the request arrived, on the clock of `time.monotonic()`. Since then it may have
     waited for a thread and a connection."""
     noted = getattr(request, "scope", request.META).get(ARRIVED)
     return time.monotonic() if noted is None else float(noted)
 
 
 def seconds_until(deadline: float) -> float:
-    """Returns the seconds that are left, at least none."""
+    """Returns the seconds that are left, never less than zero."""
     return max(0.0, deadline - time.monotonic())
 
 

@@ -1,5 +1,5 @@
-"""Describes this server in capabilities, OpenAPI 3.1 and JSON Schema, made from serializers.py and
-wire.py."""
+"""Describes this server in capabilities, OpenAPI 3.1 and JSON Schema. The descriptions are made
+from serializers.py and wire.py."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from wake import wire
 from wake.api.serializers import (
     EXTENSION_FIELDS,
-    MOST_DELIVERIES,
-    MOST_ROWS,
+    MAX_DELIVERIES,
+    MAX_ROWS,
     BatchPayload,
+    ClaimPayload,
     DeliveryPayload,
+    OutcomePayload,
     WithdrawalPayload,
 )
 from wake.blobs import pictures
@@ -31,9 +33,12 @@ EXTENSIONS = sorted(
         *EXTENSION_FIELDS,
         "batch",
         "blobs",
+        "claim",
         "erased",
         "expires_at",
         "idempotency",
+        "outcome",
+        "proof",
         "standard-webhooks",
         "wait",
         "wake_blocks",
@@ -44,7 +49,7 @@ COMPONENT = "#/components/schemas/{name}"
 
 
 def _answers(success: dict[int, str], *errors: int) -> dict[Any, Any]:
-    """Returns the wire's structs by status code, with the errors that every endpoint has."""
+    """Returns the wire's structs by status code, including the errors that every endpoint has."""
     named = {**success, **dict.fromkeys([*errors, 401, 403, 429, 503], "ErrorBody")}
     return {
         (str(code), "application/json"): OpenApiResponse(
@@ -120,6 +125,54 @@ WITHDRAW: dict[str, Any] = {
     "parameters": [OpenApiParameter("delivery_id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
     "responses": _answers({200: "Withdrawal"}, 400, 404, 409, 413, 422),
 }
+CLAIM: dict[str, Any] = {
+    "operation_id": "claim",
+    "description": "Use an approval, just before acting on it. It works once, with the digest of "
+    "what was approved.",
+    "request": {"application/json": ClaimPayload},
+    "parameters": [
+        OpenApiParameter("delivery_id", OpenApiTypes.UUID, OpenApiParameter.PATH),
+        OpenApiParameter(
+            "Idempotency-Key",
+            {"type": "string", "minLength": 1, "maxLength": 255},
+            OpenApiParameter.HEADER,
+            description="The same key again gets the same claim.",
+        ),
+    ],
+    "responses": _answers({200: "Claim"}, 400, 404, 409, 413, 422),
+}
+CLAIM_STATUS: dict[str, Any] = {
+    "operation_id": "claim_status",
+    "description": "The status and the digest of a delivery, for a gate key.",
+    "parameters": [OpenApiParameter("delivery_id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
+    "responses": _answers({200: "ClaimStatus"}, 404),
+}
+OUTCOME: dict[str, Any] = {
+    "operation_id": "outcome",
+    "description": "Report what came of a delivery.",
+    "request": {"application/json": OutcomePayload},
+    "parameters": [OpenApiParameter("delivery_id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
+    "responses": _answers({201: "OutcomeReceipt"}, 400, 404, 409, 413, 422),
+}
+RECEIPT: dict[str, Any] = {
+    "operation_id": "receipt",
+    "description": "The signed receipt of the answer to a delivery, as an SD-JWT (RFC 9901). The "
+    "agent's key gets the disclosures of the content and the votes, and a gate key gets none. With "
+    "proof=1, the answer is a tlog-proof (https://c2sp.org/tlog-proof) that has the receipt.",
+    "parameters": [
+        OpenApiParameter("delivery_id", OpenApiTypes.UUID, OpenApiParameter.PATH),
+        OpenApiParameter(
+            "proof",
+            {"type": "integer", "enum": [1]},
+            description="1: return the receipt with the proof that it is in the log.",
+        ),
+    ],
+    "responses": {
+        **_answers({}, 404, 409, 422),
+        (200, "text/plain"): OpenApiResponse({"type": "string"}, description="OK"),
+        (200, "application/sd-jwt"): OpenApiResponse({"type": "string"}, description="OK"),
+    },
+}
 CAPABILITIES: dict[str, Any] = {
     "operation_id": "capabilities",
     "description": "Lists the protocols and limits of this server; needs no key.",
@@ -136,7 +189,7 @@ def capabilities() -> dict[str, Any]:
         "limits": {
             "body_bytes": settings.WAKE_MAX_BODY_BYTES,
             "blob_bytes": settings.WAKE_MAX_BLOB_BYTES,
-            "image_pixels": pictures.MOST_PIXELS,
+            "image_pixels": pictures.MAX_PIXELS,
             "deliveries": {
                 mode: {"per_hour": hourly, "burst": burst}
                 for mode, (hourly, burst) in {
@@ -144,9 +197,9 @@ def capabilities() -> dict[str, Any]:
                     "test": settings.WAKE_QUOTA_TEST,
                 }.items()
             },
-            "batch_deliveries": MOST_DELIVERIES,
+            "batch_deliveries": MAX_DELIVERIES,
             "reads_per_minute": settings.WAKE_READS_PER_MINUTE,
-            "responses_limit": MOST_ROWS,
+            "responses_limit": MAX_ROWS,
             "hold_seconds": settings.WAKE_HOLD_SECONDS,
         },
     }
@@ -183,16 +236,27 @@ def json_schema() -> dict[str, Any]:
 class KeySecurity(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """Describes how keys are sent. drf-spectacular finds this class by its target class."""
 
-    target_class = "accounts.authentication.KeyAuthentication"
+    target_class = "wake.api.authentication.KeyAuthentication"
     name = "key"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
         return {"type": "http", "scheme": "bearer", "description": "wk_live_... or wk_test_..."}
 
 
+class GateSecurity(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """Describes the keys that a claim may be made with."""
+
+    target_class = "wake.api.authentication.GateOrKeyAuthentication"
+    name = "gate_or_key"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        description = "wk_gate_..., wk_live_... or wk_test_..."
+        return {"type": "http", "scheme": "bearer", "description": description}
+
+
 def only_the_protocol(endpoints: list[Any]) -> list[Any]:
-    """Filters the endpoints for drf-spectacular: each path once, without its twin that has a
-    trailing slash."""
+    """Filters the endpoints for drf-spectacular: each path appears once, without the variant that
+    has a trailing slash."""
     return [
         endpoint
         for endpoint in endpoints
@@ -201,9 +265,10 @@ def only_the_protocol(endpoints: list[Any]) -> list[Any]:
 
 
 def add_the_wire(result: dict[str, Any], **hook: Any) -> dict[str, Any]:
-    """Adds the structs of the wire, as drf-spectacular's postprocessing hook."""
+    """Adds the structs of the wire. This is a postprocessing hook of drf-spectacular."""
     structs = [
         *(wire.Receipt, wire.Batch, wire.Blob, wire.Withdrawal, wire.Answer, wire.Sweep),
+        *(wire.Claim, wire.ClaimStatus, wire.OutcomeReceipt),
         wire.ErrorBody,
     ]
     _, components = msgspec.json.schema_components(structs, ref_template=COMPONENT)

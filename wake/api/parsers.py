@@ -1,6 +1,7 @@
-"""Reads a request body as strict JSON, for any Content-Type (`curl -d` sends a form's).
+"""Reads a request body as strict JSON, for any Content-Type, because `curl -d` sends the
+Content-Type of a form.
 
-JSON that two readers could read differently is refused, because a person approves what they saw:
+A person approves what they saw, so JSON that two readers could read differently is refused:
 duplicate keys, NaN and infinities, numbers out of range, `\\u0000`, lone surrogates, nesting deeper
 than 64 (docs/protocol.md, Errors).
 """
@@ -34,7 +35,7 @@ class BodyTooLarge(Exception):
 
 
 class JsonObject(dict[str, Any]):
-    """Holds a parsed object and the JSON text of each member, as it was sent."""
+    """Holds a parsed object and the JSON text of each member, exactly as it was sent."""
 
     def __init__(self, members: Mapping[str, Any], texts: Mapping[str, msgspec.Raw]) -> None:
         super().__init__(members)
@@ -46,8 +47,9 @@ class JsonObject(dict[str, Any]):
 
 
 class StrictJsonParser(BaseParser):
-    """Parses for the views that let DRF do it, where the body may be empty (docs/protocol.md,
-    Withdraw). DRF does not ask it about an empty body with a length, but about a chunked one."""
+    """Parses the body for views that leave the parsing to DRF. These views accept an empty body
+    (docs/protocol.md, Withdraw). DRF calls the parser for an empty chunked body, but not for an
+    empty body with a length."""
 
     media_type = "application/json"
 
@@ -57,7 +59,7 @@ class StrictJsonParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> JsonObject:
-        """Raises Malformed or BodyTooLarge."""
+        """Parses the body as a JSON object. Raises Malformed or BodyTooLarge."""
         request: Request = (parser_context or {})["request"]
         return parse_object(_read(stream, request) or b"{}")
 
@@ -79,22 +81,23 @@ class AlwaysJson(BaseContentNegotiation):
 
 
 def declared_length(text: str | bytes) -> int:
-    """Reads a Content-Length; returns 0 for an absent or malformed one, whose bytes are counted.
-    A number with more digits than any body could have is cut to its first digits."""
+    """Reads a Content-Length. Returns 0 if the length is absent or malformed. In that case the
+    bytes of the body are counted. A number with more digits than any body could have is cut to its
+    first digits."""
     return int(text[:18]) if text.isascii() and text.isdigit() else 0
 
 
 def stream_of(request: HttpRequest) -> BinaryIO:
-    """Returns the stream of the body, also of a chunked one, which has no length, so that Django
-    takes it for empty under WSGI."""
+    """Returns the stream of the body. The stream also works for a chunked body. Such a body has no
+    length, so under WSGI Django takes it for empty."""
     if "HTTP_TRANSFER_ENCODING" in request.META and request.META.get("wsgi.input_terminated"):
         return cast(BinaryIO, request.META["wsgi.input"])
     return cast(BinaryIO, request)
 
 
 def read_object(request: HttpRequest) -> JsonObject:
-    """Reads the body of a view that DRF does not parse for; an absent one is an empty object, as it
-    is for DRF. Raises Malformed or BodyTooLarge."""
+    """Reads the body of a view that DRF does not parse for. As in DRF, an absent body is an empty
+    object. Raises Malformed or BodyTooLarge."""
     return parse_object(read_body(request) or b"{}")
 
 

@@ -18,16 +18,16 @@ from wake.api.parsers import JsonObject
 from wake.models import Delivery
 
 LONGEST_ID = 128
-MOST_ROWS = 200
-MOST_DELIVERIES = 50
-# Of a typed block that asks for a choice or a value (docs/protocol.md, Typed blocks).
-MOST_OPTIONS, LONGEST_NAME, LONGEST_LABEL = 12, 64, 200
+MAX_ROWS = 200
+MAX_DELIVERIES = 50
+# These limit a typed block that asks for a choice or a value (docs/protocol.md, Typed blocks).
+MAX_OPTIONS, LONGEST_NAME, LONGEST_LABEL = 12, 64, 200
 IRREVERSIBLE_PROCEEDS = serializers.ErrorDetail(
     "An irreversible delivery cannot go ahead without an answer. Use hold or abort, or leave "
     "on_timeout out, which means hold.",
     "irreversible",
 )
-# The specification's own fields; every other one is an extension.
+# These are the specification's own fields; every other field is an extension.
 SPECIFIED = (
     "agent_id",
     "provider",
@@ -41,13 +41,13 @@ SPECIFIED = (
 
 
 def composed(agent_id: str) -> str:
-    """Returns an id in NFC, in which it is stored and compared (docs/protocol.md, Identity). One
-    that is too long stays as it is, because NFC takes the square of its length."""
+    """Returns an id in NFC, in which it is stored and compared (docs/protocol.md, Identity). An id
+    that is too long stays unchanged, because NFC takes quadratic time."""
     return nfc(agent_id) if len(agent_id) <= LONGEST_ID else agent_id
 
 
 class Text(serializers.CharField):
-    """Accepts a text only, while DRF's own field would convert a number. The text is stored as sent
+    """Accepts only a text, while DRF's own field would convert a number. The text is stored as sent
     and must not be blank."""
 
     def __init__(self, **options: Any) -> None:
@@ -57,7 +57,7 @@ class Text(serializers.CharField):
         if not isinstance(data, str):
             self.fail("invalid")
         if not is_visible(data):
-            self.fail("blank")  # a text of invisible characters only is blank, too
+            self.fail("blank")  # a text of only invisible characters is blank, too
         return data
 
 
@@ -67,14 +67,14 @@ class SingleLine(Text):
 
 
 class AgentId(SingleLine):
-    """Accepts an id in any form of Unicode; its length is that of the form that is stored."""
+    """Accepts an id in any form of Unicode. The limit of its length applies to the stored form."""
 
     def to_internal_value(self, data: Any) -> str:
         return composed(super().to_internal_value(data))
 
 
 class DeliveryId(serializers.UUIDField):
-    """Accepts an id as a receipt has it, while DRF's own field would convert a number."""
+    """Accepts an id in the form that a receipt has. DRF's own field would also convert a number."""
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, str):
@@ -83,7 +83,7 @@ class DeliveryId(serializers.UUIDField):
 
 
 class WholeNumber(serializers.IntegerField):
-    """Accepts JSON's integers only: neither "60" nor 60.0 nor true."""
+    """Accepts only JSON's integers: neither "60" nor 60.0 nor true."""
 
     def to_internal_value(self, data: Any) -> int:
         if type(data) is not int:
@@ -92,7 +92,7 @@ class WholeNumber(serializers.IntegerField):
 
 
 class TrueOrFalse(serializers.BooleanField):
-    """Accepts JSON's true and false only: neither "true" nor 1."""
+    """Accepts only JSON's true and false: neither "true" nor 1."""
 
     def to_internal_value(self, data: Any) -> bool:
         if not isinstance(data, bool):
@@ -100,8 +100,8 @@ class TrueOrFalse(serializers.BooleanField):
         return data
 
 
-@extend_schema_field({"type": ["object", "string"]})  # drf-spectacular adds the null
-class Details(serializers.JSONField):
+@extend_schema_field({"type": ["object", "string"]})  # drf-spectacular adds `null`
+class DetailsField(serializers.JSONField):
     """Accepts an object, a text or null (spec, "Request fields")."""
 
     default_error_messages = {"invalid": "Must be an object, a text or null."}
@@ -116,7 +116,7 @@ class DeliveryPayload(serializers.Serializer[Delivery]):
     """Checks the body of POST /wake/v1/deliver, its fields in the protocol's order.
 
     Lengths are in code points. Unknown fields are stored, not refused. The documents of this server
-    are made from this list; deliver() and the client are tested against it.
+    are made from this list, and tests compare deliver() and the client with it.
     """
 
     agent_id = AgentId(max_length=LONGEST_ID)
@@ -124,7 +124,7 @@ class DeliveryPayload(serializers.Serializer[Delivery]):
     type = serializers.ChoiceField(choices=["update", "question", "output", "alert"])
     headline = SingleLine(max_length=120)
     summary = SingleLine(max_length=280)
-    details = Details(required=False, allow_null=True)
+    details = DetailsField(required=False, allow_null=True)
     callback_webhook = SingleLine(required=False, allow_null=True, max_length=2048)
     timeout_seconds = WholeNumber(required=False, allow_null=True, min_value=60, max_value=604_800)
     assumption = Text(required=False, allow_null=True, max_length=2000)
@@ -138,6 +138,11 @@ class DeliveryPayload(serializers.Serializer[Delivery]):
     )
     quorum = WholeNumber(required=False, allow_null=True, min_value=2, max_value=5)
     irreversible = TrueOrFalse(required=False, allow_null=True)
+    claim_within_seconds = WholeNumber(
+        required=False, allow_null=True, min_value=60, max_value=604_800
+    )
+    digest = TrueOrFalse(required=False, allow_null=True)
+    receipt = TrueOrFalse(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs.get("irreversible") and attrs.get("on_timeout") == Delivery.OnTimeout.PROCEED:
@@ -145,8 +150,9 @@ class DeliveryPayload(serializers.Serializer[Delivery]):
         return attrs
 
     def read(self, body: JsonObject) -> dict[str, Any]:
-        """Returns the keywords of deliver(): the fields that are there and not null, `details` as
-        the JSON text that was sent, and unknown fields as `extensions`. Raises ValidationError."""
+        """Returns the keywords of deliver(): the fields that are present and not null. `details` is
+        the JSON text that was sent, and unknown fields are in `extensions`. Raises
+        ValidationError."""
         fields = {
             name: value for name, value in self.run_validation(body).items() if value is not None
         }
@@ -165,16 +171,17 @@ class BatchItemPayload(DeliveryPayload):
 
 
 class BatchPayload(serializers.Serializer[Delivery]):
-    """Describes the body of POST /wake/v1/deliveries, for the documents; batches.py reads it."""
+    """Describes the body of POST /wake/v1/deliveries for the documents. batches.py reads the
+    body."""
 
     deliveries = serializers.ListField(
-        child=BatchItemPayload(), min_length=1, max_length=MOST_DELIVERIES
+        child=BatchItemPayload(), min_length=1, max_length=MAX_DELIVERIES
     )
     atomic = serializers.BooleanField(required=False, allow_null=True)
 
 
 class WithdrawalPayload(serializers.Serializer[Delivery]):
-    """Checks the body of POST /wake/v1/withdraw/{delivery_id}; without a body there is no
+    """Checks the body of POST /wake/v1/withdraw/{delivery_id}. Without a body there is no
     reason."""
 
     reason = Text(required=False, allow_null=True, max_length=500)
@@ -184,21 +191,61 @@ class WithdrawalPayload(serializers.Serializer[Delivery]):
         return self.run_validation(body or {}).get("reason") or ""
 
 
-# Validating has no state, and a new Serializer for each request would copy every field.
+DIGEST = "^[0-9a-f]{64}$"
+
+
+class ClaimPayload(serializers.Serializer[Delivery]):
+    """Checks the body of POST /wake/v1/claim/{delivery_id}."""
+
+    digest = serializers.RegexField(
+        DIGEST,
+        trim_whitespace=False,
+        error_messages={
+            "invalid": "Must be the digest from the receipt: 64 characters of 0-9 and a-f."
+        },
+    )
+
+    def read(self, body: Any) -> str:
+        """Returns the digest. Raises ValidationError."""
+        digest: str = self.run_validation(body)["digest"]
+        return digest
+
+
+class OutcomePayload(serializers.Serializer[Delivery]):
+    """Checks the body of POST /wake/v1/outcome/{delivery_id}."""
+
+    status = serializers.ChoiceField(choices=["done", "failed", "skipped"])
+    summary = SingleLine(required=False, allow_null=True, max_length=280)
+    details = DetailsField(required=False, allow_null=True)
+
+    def read(self, body: Any) -> dict[str, Any]:
+        """Returns the keywords of report(), `details` as the JSON text that was sent. Raises
+        ValidationError."""
+        fields = {
+            name: value for name, value in self.run_validation(body).items() if value is not None
+        }
+        if fields.pop("details", None) is not None:
+            fields["details_json"] = body.text("details")
+        return fields
+
+
+# Validating has no state. A new Serializer for each request would copy every field.
 DELIVERY_PAYLOAD = DeliveryPayload()
 WITHDRAWAL_PAYLOAD = WithdrawalPayload()
+CLAIM_PAYLOAD = ClaimPayload()
+OUTCOME_PAYLOAD = OutcomePayload()
 EXTENSION_FIELDS = [name for name in DELIVERY_PAYLOAD.get_fields() if name not in SPECIFIED]
 
 
 class Since(serializers.Field[datetime, str, str, Any]):
-    """Reads ISO 8601 with `Z`, an offset or none (= UTC), also with the space that an unencoded `+`
-    becomes."""
+    """Reads ISO 8601 with `Z`, an offset or neither, which means UTC. A space instead of `+` is
+    accepted, because an unencoded `+` becomes one."""
 
     default_error_messages = {
         "invalid": "Not an ISO 8601 time, for example 2026-03-08T11:55:00Z. Leave it out for all."
     }
     LOST_PLUS = re.compile(r"(.*\d[T ]\d.*) (\d\d(?::?\d\d)?)", re.ASCII)
-    LONGEST = 50  # the pattern takes the square of the length
+    LONGEST = 50  # characters, because the pattern takes quadratic time
 
     def to_internal_value(self, data: str) -> datetime:
         if len(data) > self.LONGEST:
@@ -246,33 +293,41 @@ class QueryNumber(serializers.Field[int, str, str, Any]):
 
 
 class AnyId(serializers.CharField):
-    """Reads any text, in any form of Unicode; one that is no id of an agent finds nothing."""
+    """Reads any text, in any form of Unicode. If the text cannot be an agent's id, no delivery is
+    found."""
 
     def to_internal_value(self, data: Any) -> str:
         return composed(super().to_internal_value(data))
 
 
 WAIT = QueryNumber(low=1, high=25)
+PROOF = QueryNumber(low=1, high=1)
 SWEEP: dict[str, serializers.Field[Any, Any, Any, Any]] = {
     "agent_id": AnyId(allow_blank=True, trim_whitespace=False),
     "status": Statuses(),
     "since": Since(),
-    "limit": QueryNumber(low=1, high=MOST_ROWS, clamp=True),
+    "limit": QueryNumber(low=1, high=MAX_ROWS, clamp=True),
 }
 
 
 def wait_seconds(query: QueryDict) -> int:
-    """Returns the length of the long poll, or 0 for none. Raises ValidationError."""
+    """Returns the seconds of the long poll; 0 means no long poll. Raises ValidationError."""
     return int(_read({"wait": WAIT}, query).get("wait", 0))
 
 
+def wants_proof(query: QueryDict) -> bool:
+    """Returns whether a receipt is to have its proof. Raises ValidationError."""
+    return bool(_read({"proof": PROOF}, query).get("proof", 0))
+
+
 def sweep_parameters(query: QueryDict) -> dict[str, Any]:
-    """Returns the parameters that are there; raises ValidationError with all that are wrong."""
+    """Returns the parameters that are present. Raises ValidationError with all problems
+    together."""
     return _read(SWEEP, query)
 
 
 def _read(fields: Mapping[str, Any], query: QueryDict) -> dict[str, Any]:
-    # This is no Serializer, because that would copy its fields for every poll.
+    # This is a plain function, because a Serializer would copy its fields for every poll.
     values: dict[str, Any] = {}
     problems: dict[str, Any] = {}
     for name, field in fields.items():

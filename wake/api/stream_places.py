@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 
 class Places:
-    """Holds the places of one kind of streams. All streams of one owner together may hold
-    `unsent_at_most` bytes that wait to be sent."""
+    """Counts one kind of streams. All streams of one owner together may hold `unsent_at_most` bytes
+    that wait to be sent."""
 
     def __init__(self, unsent_at_most: int = 0) -> None:
         self.taken: Counter[str] = Counter()
@@ -17,12 +17,13 @@ class Places:
         self.unsent_at_most = unsent_at_most
         self._lock = threading.Lock()
 
-    def take(self, owner: str, check: Callable[[Counter[str]], None]) -> Place:
-        """Takes a place, unless `check` raises for the places that are taken."""
+    def take(self, owner: str, check: Callable[[Counter[str]], None]) -> StreamPlace:
+        """Takes a place, unless `check` raises. `check` gets the number of taken places by
+        owner."""
         with self._lock:
             check(self.taken)
             self.taken[owner] += 1
-        return Place(self, owner)
+        return StreamPlace(self, owner)
 
     def give_back(self, owner: str) -> None:
         with self._lock:
@@ -31,8 +32,8 @@ class Places:
                 del self.taken[owner]
 
     def reserve(self, owner: str, size: int, *, always: bool) -> bool:
-        """Counts bytes that wait to be sent. Returns False, and counts none, if they are too many
-        together with those of the owner's other streams."""
+        """Reserves bytes that wait to be sent. Returns False, and reserves nothing, if the owner's
+        streams would hold too many together."""
         with self._lock:
             before = self.unsent[owner]
             has_room = always or not before or before + size <= self.unsent_at_most
@@ -43,8 +44,8 @@ class Places:
         return has_room
 
 
-class Place:
-    """Holds the place of one stream. Giving it back twice changes nothing."""
+class StreamPlace:
+    """Represents one open stream. Giving it back twice changes nothing."""
 
     def __init__(self, places: Places, owner: str) -> None:
         self._places = places
@@ -53,7 +54,8 @@ class Place:
         self._lock = threading.Lock()
 
     def reserve(self, size: int, *, always: bool = False) -> bool:
-        """Counts bytes that wait to be sent; returns False if that is too much for its owner."""
+        """Reserves bytes that wait to be sent; returns False if the owner of the place would have
+        too many."""
         with self._lock:
             if self._owner is None:
                 return True

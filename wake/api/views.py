@@ -1,4 +1,5 @@
-"""Serves the endpoints of WAKE v1: find, check the shape, call one verb, answer."""
+"""Serves the endpoints of WAKE v1. Each view finds the object, checks the input, calls one verb and
+answers."""
 
 from __future__ import annotations
 
@@ -17,32 +18,34 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from accounts.agents import keys
-from accounts.authentication import key_of, remembered_key
 from accounts.limits import read_limits, throttles
 from database.clock import database_now
 from database.idempotency import BadIdempotencyKey, Idempotency
 from database.uuids import NIL, uuid_or_none
 from wake import pickups, wire
 from wake.api import errors, openapi
+from wake.api.authentication import key_of, remembered_key
 from wake.api.long_poll import long_poll
-from wake.api.parsers import JsonObject, read_object, stream_of
+from wake.api.parsers import read_object, stream_of
 from wake.api.serializers import (
     DELIVERY_PAYLOAD,
     WITHDRAWAL_PAYLOAD,
     sweep_parameters,
     wait_seconds,
 )
+from wake.blobs import references
 from wake.deliveries import Delivered, deliver
 from wake.withdrawals import withdraw_own
 
 
 class ProtocolView(APIView):
-    """Takes GET and POST only: HEAD would stamp an answer as picked up without carrying it."""
+    """Accepts only GET and POST, because HEAD would mark an answer as picked up without returning
+    it."""
 
     http_method_names = ["get", "post"]
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
-        """Reads chunked bodies too, which have no length, so that DRF takes them for empty."""
+        """Also reads chunked bodies, which have no length, so that DRF takes them for empty."""
         drf_request = super().initialize_request(request, *args, **kwargs)
         if "HTTP_TRANSFER_ENCODING" in request.META:
             drf_request._stream = stream_of(request)
@@ -52,14 +55,14 @@ class ProtocolView(APIView):
         return partial(errors.answer_exception, nothing_yet=self.nothing_yet())
 
     def nothing_yet(self) -> dict[str, Any]:
-        """Returns members that a 429 or 503 has beside its error."""
+        """Returns the members that a 429 or 503 has besides its error."""
         return {}
 
 
 class HotView(ProtocolView):
-    """Serves the endpoints that agents call all day. It gets Django's request, without what DRF
-    prepares for a choice of parsers, renderers, permissions and throttles that this API does not
-    have; errors and the description are those of every other view
+    """Serves the endpoints that agents call all day. A hot view gets Django's request directly. DRF
+    would prepare a choice of parsers, renderers, permissions and throttles that this API does not
+    have. Errors and the description are the same as for every other view
     (docs/decisions/0028-hot-views-skip-what-drf-prepares.md)."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -82,9 +85,10 @@ class DeliverView(HotView):
         key = remembered_key(request)
         try:
             body = read_object(request)
-            idempotency, fields = _idempotency(request, body), DELIVERY_PAYLOAD.read(body)
+            idempotency, fields = idempotency_of(request, body), DELIVERY_PAYLOAD.read(body)
         except Exception:
-            keys.check_again(key, at=database_now())  # a key that has ended hears only that
+            # Raises the error of an ended key, which then hides all other errors.
+            keys.check_again(key, at=database_now())
             raise
         delivered = deliver(
             key.agent,
@@ -111,7 +115,7 @@ class ResponseView(HotView):
         key = remembered_key(request)
         read_limits.count_read(key.pk)
         seconds = wait_seconds(request.GET)
-        pk = _uuid(delivery_id)
+        pk = uuid_of(delivery_id)
         answer = long_poll(
             lambda: pickups.read(key, pk, at=database_now()),
             seconds=seconds,
@@ -151,7 +155,7 @@ class WithdrawView(ProtocolView):
         read_limits.count_read(key.pk)
         withdrawn = withdraw_own(
             key,
-            _uuid(delivery_id),
+            uuid_of(delivery_id),
             reason=WITHDRAWAL_PAYLOAD.read(request.data),
             address=throttles.client_address(request),
             at=database_now(),
@@ -165,7 +169,7 @@ class WithdrawView(ProtocolView):
 
 
 class PublicView(ProtocolView):
-    """Answers without a key."""
+    """Answers requests without a key."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -205,7 +209,13 @@ def nothing_here(request: HttpRequest) -> HttpResponse:
 def receipt_of(delivered: Delivered) -> wire.Receipt:
     on_timeout: Any = "hold" if delivered.must_wait else msgspec.UNSET
     delivery = delivered.delivery
-    return wire.Receipt(delivery.pk, "received", delivery.created_at, on_timeout)
+    receipt = wire.Receipt(delivery.pk, "received", delivery.created_at, on_timeout)
+    if delivery.wants_digest:
+        receipt.digest, receipt.nonce = delivery.content_hash, delivery.nonce
+        receipt.quorum = delivery.quorum or msgspec.UNSET
+        receipt.files = references.digests_of(delivery) or msgspec.UNSET
+        receipt.claim_within_seconds = delivery.claim_within_seconds or msgspec.UNSET
+    return receipt
 
 
 def _sweep_query(parameters: QueryDict) -> pickups.SweepQuery:
@@ -225,14 +235,14 @@ def json_response(value: Any, *, status: int = 200) -> HttpResponse:
     return response
 
 
-def _uuid(text: str) -> uuid.UUID:
-    """Reads a UUID in any case. Other text becomes the nil UUID, which costs the same query and
-    finds nothing."""
+def uuid_of(text: str) -> uuid.UUID:
+    """Reads a UUID in upper or lower case. Other text becomes the nil UUID, which costs the same
+    query and finds nothing."""
     id = uuid_or_none(text)
     return id if str(id) == text.lower() and id else NIL
 
 
-def _idempotency(request: HttpRequest, body: JsonObject) -> Idempotency | None:
+def idempotency_of(request: HttpRequest | Request, body: Any) -> Idempotency | None:
     try:
         return Idempotency.of(request.headers.get("Idempotency-Key"), body)
     except BadIdempotencyKey as reason:

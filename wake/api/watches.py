@@ -1,8 +1,8 @@
-"""Notices, once for all streams of this process, that what they follow has changed.
+"""Watches for changes, once for all streams of this process.
 
-A stream that waits asks the database nothing. The notifications of the database
-(database/notifications.py) name what changed, and one look then asks for all of it; from time to
-time it asks for the rest, too, because a notification may be lost.
+A waiting stream makes no queries. Each notification of the database (database/notifications.py)
+names a changed key, and one query then reads all of these keys. From time to time it reads the
+other keys, too, because a notification may be lost.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ log = logging.getLogger(__name__)
 
 
 class Follower(Protocol):
-    """A stream that waits. `keys` is what it follows, and `note` takes what a look found."""
+    """Describes a stream that waits for changes of its `keys`. `notify` takes the results of a
+    query."""
 
     @property
     def keys(self) -> Collection[Any]: ...
 
-    def note(self, found: Any) -> None: ...
+    def notify(self, found: Any) -> None: ...
 
 
 Key = TypeVar("Key", bound=Hashable)
@@ -37,10 +38,10 @@ F = TypeVar("F", bound=Follower)
 
 
 class Watch(Generic[Key, F]):
-    """Looks after all followers of one event loop."""
+    """Watches the keys of all followers of one event loop."""
 
-    # Notifications that come within this time are looked after together: SQLite says only that its
-    # file has changed, which then concerns every stream.
+    # Notifications within this time are handled together: With SQLite a process knows only that the
+    # file has changed, so every stream looks again.
     TOGETHER_SECONDS = 0.02
     # A notification of this topic concerns every stream.
     COMMON_TOPIC: ClassVar[str | None] = None
@@ -68,20 +69,20 @@ class Watch(Generic[Key, F]):
         return watch
 
     def topic_of(self, key: Key) -> str:
-        """Names the notifications about a key."""
+        """Returns the topic of the notifications about a key."""
         raise NotImplementedError
 
     def read(self, keys: set[Key], followers: set[F]) -> Any:
-        """Asks the database what is new about these keys, in a thread."""
+        """Reads the changes of these keys from the database, in a thread."""
         raise NotImplementedError
 
     def pause_seconds(self) -> float:
-        """Returns after how long to look without a notification."""
+        """Returns after how many seconds the keys are read again even without a notification."""
         return notifications.pause_seconds()
 
     @contextmanager
     def follow(self, follower: F) -> Iterator[None]:
-        """Tells the follower what is new about its keys, also what came before this call."""
+        """Notifies the follower of changes of its keys, including changes before this call."""
         keys = list(follower.keys)
         for key in keys:
             self._followers[key].add(follower)
@@ -103,7 +104,8 @@ class Watch(Generic[Key, F]):
                 self._woken.set()
 
     def _call(self, key: Key | None = None) -> None:
-        """Notes that this has changed, or without a key everything; from any thread."""
+        """Marks a key as changed. If no key is given, marks all keys as changed. May be called from
+        any thread."""
         with self._lock:
             if key is None:
                 self._all_changed = True
@@ -125,7 +127,8 @@ class Watch(Generic[Key, F]):
                     await asyncio.wait_for(self._woken.wait(), max(0, due - self._loop.time()))
                     await asyncio.sleep(self.TOGETHER_SECONDS)
                 keys = self._take_changed()
-                # Also while others are notified all the time: a notification may have been lost.
+                # All keys are also read again while notifications keep coming, because a
+                # notification for another key may have been lost.
                 if self._loop.time() >= due:
                     keys, looked_at_all = set(self._followers), self._loop.time()
                 await self._look(keys)
@@ -146,7 +149,7 @@ class Watch(Generic[Key, F]):
             found = await in_thread(partial(self.read, keys, followers))
         except Exception as error:
             # An error must not end the task, or no stream of this process would hear of a change
-            # again. The next look asks for all.
+            # again. The next look reads all keys.
             with self._lock:
                 self._all_changed = True
             if outages.will_pass(error):
@@ -155,4 +158,4 @@ class Watch(Generic[Key, F]):
                 log.exception("The rows of a stream could not be read")
             return
         for follower in followers:
-            follower.note(found)
+            follower.notify(found)

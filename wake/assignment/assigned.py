@@ -1,4 +1,4 @@
-"""Says whom a delivery is assigned to, and who may answer it."""
+"""Returns the people to whom a delivery is assigned, and the people who may answer it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from wake.models import AssignedPerson, Assignment, Delivery, DeliveryQuerySet
 
 
 class Person(NamedTuple):
-    """Names one of the people of an assignment (models.AssignedPerson). `can_answer` says whether
-    they still may."""
+    """Names one person of an assignment (models.AssignedPerson). `can_answer` is True if the person
+    still may answer."""
 
     user_id: int | None
     name: str
@@ -24,11 +24,11 @@ class Person(NamedTuple):
     can_answer: bool
 
 
-@dataclass(frozen=True)  # without slots, for what is cached
+@dataclass(frozen=True)  # has no slots, because the cached property needs a `__dict__`
 class Assigned:
-    """Holds one assignment and its people; deliveries that share it have the same instance. `rule`
-    is None if a person took the delivery, and no rule had assigned it; `needed` is how many people
-    the rule asks to approve."""
+    """Holds one assignment and its people. Deliveries that share an assignment have the same
+    instance. `rule` is None if a person took the delivery and no rule had assigned it. `needed` is
+    how many people the rule asks to approve."""
 
     for_them_only: bool
     rule: str | None
@@ -37,18 +37,18 @@ class Assigned:
     people: list[Person] = field(default_factory=list)
 
     def makes_wait(self, delivery: Delivery) -> bool:
-        """Returns whether its rule makes the agent wait if no one answers."""
+        """Returns whether the rule of this assignment makes the agent wait if no one answers."""
         return self.must_wait and delivery.on_timeout == Delivery.OnTimeout.HOLD
 
     @cached_property
     def able(self) -> list[Person]:
-        """Returns those who may still answer in the team."""
+        """Returns the people who may still answer in the team."""
         return [person for person in self.people if person.can_answer]
 
     @property
     def is_left_alone(self) -> bool:
-        """Returns whether none of them may answer any more. Then everyone else may, because a
-        question must not wait for people who left."""
+        """Returns whether none of the assigned people may answer any more. Everyone else may answer
+        then, because a question must not wait for people who left."""
         return not self.able
 
     @cached_property
@@ -64,7 +64,7 @@ class Assigned:
 
     @property
     def deputies(self) -> str:
-        """Returns `Bo stands in for Alice, who is away.`; empty if no one does."""
+        """Returns `Bo stands in for Alice, who is away.`, or an empty text if no one stands in."""
         return " ".join(
             f"{person.name} stands in for {person.deputy_for}, who is away."
             for person in self.people
@@ -73,7 +73,8 @@ class Assigned:
 
     @property
     def added(self) -> list[str]:
-        """Returns `Bo was added after 30 minutes without an answer.`, a sentence for each step."""
+        """Returns a sentence for each step, such as `Bo was added after 30 minutes without an
+        answer.`"""
         steps: dict[int, list[str]] = {}
         for person in self.people:
             if person.added_after is not None:
@@ -86,12 +87,13 @@ class Assigned:
 
     @cached_property
     def names(self) -> str:
-        """Returns `Alice, Bo and Carla`: those who may still answer, or else all."""
+        """Returns `Alice, Bo and Carla`: the people who may still answer, or all people of the
+        assignment if none of them may."""
         return in_words([person.name for person in self.able or self.people])
 
 
 def assigned_to(ids: Collection[UUID]) -> dict[UUID, Assigned]:
-    """Returns the assignments of these deliveries; two queries."""
+    """Returns the assignments of these deliveries. Makes two queries."""
     rows = Delivery.objects.filter(pk__in=ids, assignment__isnull=False)
     assignments = dict(rows.values_list("pk", "assignment"))
     found = assignments_by_id(assignments.values())
@@ -125,7 +127,7 @@ def only_of(rows: DeliveryQuerySet, people: Collection[int]) -> DeliveryQuerySet
 
 
 def with_is_mine(rows: DeliveryQuerySet, user_id: int) -> DeliveryQuerySet:
-    """Adds `is_mine`: whether it is assigned to this person."""
+    """Adds `is_mine`, which is True if the delivery is assigned to this person."""
     return rows.annotate(is_mine=_is_assigned_to([user_id]))
 
 

@@ -1,4 +1,4 @@
-"""Compares a value in the details of a delivery, which a JSON pointer names (RFC 6901).
+"""Compares a value in the details of a delivery. A JSON pointer names the value (RFC 6901).
 
 With typed blocks, `/amount` is the member beside the blocks, or else the value of the field of that
 name (docs/teams.md, Assignment rules).
@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from wake.models import Delivery, RuleVersion
 
 Operator = RuleVersion.Operator
-# "~" stands only in "~0" and "~1"; each part begins with a slash.
+# "~" occurs only in "~0" and "~1"; each part begins with a slash.
 POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
 INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
 
@@ -26,7 +26,7 @@ class Fraction(Decimal):
 
 
 class Missing(Exception):
-    """The details have no value there."""
+    """The details have no value at this pointer."""
 
 
 def is_pointer(text: str) -> bool:
@@ -47,8 +47,8 @@ def value_at(pointer: str, details: Any) -> Any:
 
 
 def blocks_in(document: Any) -> list[Any] | None:
-    """Returns the typed blocks of some details (docs/protocol.md, Typed blocks); else None. The
-    version is the integer 1, as it is for the page (inbox/rendering/blocks.py)."""
+    """Returns the typed blocks of some details (docs/protocol.md, Typed blocks), or None if they
+    have none. The version must be the integer 1, as on the page (inbox/rendering/blocks.py)."""
     match document:
         case {"wake_blocks": version, "blocks": list(blocks)}:
             return blocks if type(version) is Decimal and version == 1 else None
@@ -56,8 +56,8 @@ def blocks_in(document: Any) -> list[Any] | None:
 
 
 def field_in(pointer: str, document: Any) -> tuple[int, dict[str, Any]]:
-    """Returns the one field block that the pointer names, with its index. Raises Missing, also if
-    several have that name."""
+    """Returns the one field block that the pointer names, and its index. Raises Missing, also if
+    several blocks have that name."""
     names = names_in(pointer)
     fields = [
         (index, block)
@@ -73,19 +73,19 @@ def field_in(pointer: str, document: Any) -> tuple[int, dict[str, Any]]:
 
 
 class Details:
-    """Parses the details of one delivery when the first rule asks for a value that may be there,
-    and looks each value up once for all rules."""
+    """Parses the details of one delivery when the first rule asks for a value that may be present.
+    Looks each value up once for all rules."""
 
     def __init__(self, delivery: Delivery) -> None:
         self._delivery = delivery
         self._details: Any = None
         self._values: dict[str, Any] = {}
-        # The pointers to which there is no value, of those that were asked for.
+        # The pointers that were looked up and that have no value in the details.
         self.missing: set[str | None] = set()
 
     def compare(self, pointer: str, operator: str, text: str) -> bool:
-        """Returns whether the value there compares so with the text. A value that is missing
-        compares with nothing, also not as "is not"."""
+        """Returns whether the comparison of the value with the text holds. A missing value never
+        compares, not even as "is not"."""
         if pointer in self.missing:
             return False
         if pointer not in self._values:
@@ -101,7 +101,7 @@ class Details:
             return False
 
     def value(self, pointer: str) -> Any:
-        """Returns a value that was compared before."""
+        """Returns the value at a pointer that was compared before."""
         return self._values[pointer]
 
     @property
@@ -122,7 +122,7 @@ class Details:
         text = self._delivery.details_json
         if text is None:
             raise Missing(Missing.__doc__)
-        # Without a backslash, JSON writes a name in one way. A number may be an index instead.
+        # Without a backslash, JSON writes a name in only one way. A number may be an index instead.
         if "\\" not in text:
             for name in names_in(pointer):
                 if f'"{name}"' not in text and not INDEX.fullmatch(name):
@@ -142,7 +142,7 @@ class Details:
         return self._details
 
 
-@lru_cache(maxsize=4096)  # the pointers of rules
+@lru_cache(maxsize=4096)  # rules use the same pointers again and again
 def names_in(pointer: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
@@ -152,20 +152,20 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _fraction(text: str) -> Fraction:
-    """Reads a number exactly, or like other readers of JSON if its exponent is out of all bounds:
-    one such number must not hide all others from the rules."""
+    """Reads a number exactly. If the exponent of a number is out of all bounds, reads the number as
+    other JSON readers do. Otherwise one such number would hide all other values from the rules."""
     try:
         return Fraction(text)
     except InvalidOperation:
         return Fraction(float(text))
 
 
-# Made once: json.loads() with options makes one for each text.
+# Made once, because json.loads() with options makes a decoder for each text.
 _decoder = json.JSONDecoder(parse_float=_fraction, parse_int=Decimal, parse_constant=_no_number)
 
 
 def _is(value: Any, text: str) -> bool:
-    """Compares what the value looks like: the text `12` is the number 12 and the string "12"."""
+    """Compares how the value looks: the text `12` equals the number 12 and the string "12"."""
     match value:
         case str():
             return value == text
@@ -201,7 +201,7 @@ def _at_most(value: Any, text: str) -> bool:
     return isinstance(value, Decimal) and number is not None and value <= number
 
 
-@lru_cache(maxsize=4096)  # the texts of rules
+@lru_cache(maxsize=4096)  # rules use the same texts again and again
 def _number(text: str) -> Decimal | None:
     try:
         number = Decimal(text)

@@ -1,6 +1,6 @@
-"""Assigns deliveries that wait to more people, step by step, as their rule says.
+"""Assigns waiting deliveries to more people, step by step, as their rule says.
 
-A step adds people and tells them why. It removes no one, and decides nothing.
+A step adds people and tells them why. A step removes no one, and decides nothing.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ LATER = timedelta(minutes=1)
 def due_at(
     steps: Sequence[EscalationStep], *, done: int, delivered_at: datetime
 ) -> datetime | None:
-    """Returns when the next step is due; None if none is left."""
+    """Returns when the next step is due, or None if none is left."""
     return delivered_at + timedelta(minutes=steps[done]["minutes"]) if done < len(steps) else None
 
 
 def escalate_due(*, at: datetime) -> int:
-    """Takes the steps that are due; returns how many people were added. Deliveries that wait for no
-    answer any more take none."""
+    """Takes the due steps; returns how many people were added. Skips deliveries that no longer wait
+    for an answer."""
     due = Delivery.objects.due_to_escalate(at).order_by("escalates_at")
     return sweep(
         due.select_related("assignment__rule_version"),
         partial(_escalate, at=at),
         what="steps of escalation",
         at_once=AT_ONCE,
-        # An answer holds the delivery; the row is then left to the next sweep.
+        # An answer locks the delivery. The row is then left to the next sweep.
         postpone=partial(_postpone, at=at),
     )
 
@@ -46,7 +46,7 @@ def escalate_due(*, at: datetime) -> int:
 def _escalate(delivery: Delivery, *, at: datetime) -> int:
     version = delivery.assignment.rule_version if delivery.assignment else None
     if Response.objects.filter(delivery=delivery, responded_at__isnull=True).exists():
-        return 0  # an answer that is held may still be undone: the next sweep looks again
+        return 0  # a held answer may still be undone: the next sweep looks again
     if version is None or not _waits(delivery, at=at):
         delivery.escalates_at = None
         delivery.save(update_fields=["escalates_at"])
@@ -83,8 +83,8 @@ def _waits(delivery: Delivery, *, at: datetime) -> bool:
 
 
 def _add(delivery: Delivery, step: EscalationStep, *, at: datetime) -> list[AssignedPerson]:
-    """Assigns to those of the step who may answer now, and to the deputies of those who are away.
-    Returns those who were not assigned before."""
+    """Assigns the delivery to the people of the step who may answer now, and to the deputies of
+    absent people. Returns the people who were not assigned before."""
     own = own_assignment(delivery)
     before = set(own.people.values_list("user", flat=True))
     add_people(own, step["people"], step["role"], added_after=step["minutes"], at=at)
@@ -92,5 +92,5 @@ def _add(delivery: Delivery, step: EscalationStep, *, at: datetime) -> list[Assi
 
 
 def _postpone(delivery_id: UUID, *, at: datetime) -> None:
-    """Lets a step that failed wait behind the others."""
+    """Moves the due time of a failed step, so that other steps come first."""
     Delivery.objects.filter(pk=delivery_id).update(escalates_at=at + LATER)

@@ -1,4 +1,4 @@
-"""Finds the rule that a delivery matches, among the rules that this process keeps in memory."""
+"""Finds the rule that a delivery matches, among the rules that this process has in memory."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from wake.assignment.details import Details
 from wake.models import Delivery, Rule, RuleVersion
 from wake.models.rules import Match
 
-MOST_TEAMS = 10_000
+MAX_TEAMS = 10_000
 
 
 Version = TypeVar("Version", bound=Match)
 
 
 class LiveRule(NamedTuple, Generic[Version]):
-    """Holds what a rule asks for, as it is compared fastest."""
+    """Holds the conditions of a rule, in the form that compares fastest."""
 
     version: Version
     agents: frozenset[UUID]
@@ -34,7 +34,7 @@ class LiveRule(NamedTuple, Generic[Version]):
     expires_at: datetime
 
     def is_for(self, agent_id: UUID, type: str) -> bool:
-        """Returns whether it may match deliveries of this agent and type."""
+        """Returns whether the rule may match deliveries of this agent and type."""
         return (not self.types or type in self.types) and (
             not self.agents or agent_id in self.agents
         )
@@ -47,14 +47,15 @@ class LiveRule(NamedTuple, Generic[Version]):
         return not self.operator or details.compare(self.pointer, self.operator, self.value)
 
 
-# Rules in their order, in runs that ask for a value at the same pointer; None asks for no value.
+# Rules stay in their order. Consecutive rules that compare a value at the same pointer form a run;
+# None means that they compare no value.
 Runs = Sequence[tuple[str | None, Sequence[LiveRule[RuleVersion]]]]
 
 
 class _Kept(NamedTuple):
     rules_version: int
     rules: Sequence[LiveRule[RuleVersion]]
-    # Those that may match what an agent delivers of one type; filled as deliveries come.
+    # Rules that may match deliveries of one agent and type. Filled as deliveries come.
     by_sender: dict[tuple[UUID, str], Runs]
 
 
@@ -62,8 +63,8 @@ _kept: dict[int, _Kept] = {}
 
 
 def version_for(delivery: Delivery, agent: Agent, *, at: datetime) -> RuleVersion | None:
-    """Returns what the first rule that matches says. Makes no query unless the team's rules have
-    changed since this process read them; `agent.rules_version` says so."""
+    """Returns the version of the first rule that matches. Makes no query unless the team's rules
+    have changed since this process read them, which `agent.rules_version` shows."""
     if not agent.rules_version:
         return None
     kept = _kept.get(agent.team_id)
@@ -79,7 +80,7 @@ def first_match(runs: Runs, delivery: Delivery, *, at: datetime) -> RuleVersion 
     details = Details(delivery)
     for pointer, rules in runs:
         for rule in rules:
-            # Most rules of a long list ask for a value that is not there.
+            # Most rules of a long list compare a value that this delivery does not have.
             if pointer in details.missing:
                 break
             if rule.matches(delivery, details, at=at):
@@ -111,10 +112,10 @@ def live(version: Version) -> LiveRule[Version]:
 
 
 def _read(team_id: int, rules_version: int) -> _Kept:
-    """Reads the rules after the version that the caller has: if they are newer already, the
-    delivery is not stored with that version (wake/models/delivering.py)."""
+    """Reads the rules after the caller has read their version. If the rules have changed in
+    between, the delivery is not stored with that version (wake/models/delivering.py)."""
     kept = _Kept(rules_version, live_rules(_current().objects(team=team_id)), {})
-    if len(_kept) >= MOST_TEAMS:
+    if len(_kept) >= MAX_TEAMS:
         _kept.clear()
     _kept[team_id] = kept
     return kept

@@ -1,8 +1,8 @@
 """Adds, changes, moves, switches and removes the assignment rules of a team.
 
-Each verb locks the team, then its agents, and gives all of them the next version of the rules. So a
-delivery knows from the row of its agent, which it locks anyway, whether the rules are as it
-remembers them (docs/decisions/0044-rules-reach-a-delivery-with-its-key.md).
+Each verb locks the team, then its agents, and gives all of them the next version of the rules. A
+delivery locks the row of its agent anyway, and this row shows whether the remembered rules are
+still the present ones (docs/decisions/0044-rules-reach-a-delivery-with-its-key.md).
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any, TypedDict
 
 from django.db import transaction
 
+from accounts.access import members
 from accounts.audit import Actor, record
 from accounts.models import Agent, Membership, Team
-from accounts.people import members
 from database.clock import microseconds
 from wake.assignment.details import is_number, is_pointer
 from wake.models import Delivery, Rule, RuleVersion
 from wake.models.rules import EscalationStep
 
-MOST_RULES = 50
+MAX_RULES = 50
 LONGEST_DAYS = 90
-MOST_STEPS = 3
-MOST_NEEDED = 5
+MAX_STEPS = 3
+MAX_NEEDED = 5
 LONGEST_MINUTES = 7 * 24 * 60
 ROLES = (Membership.Role.OWNER, Membership.Role.REVIEWER)
 NUMERIC = {RuleVersion.Operator.AT_LEAST, RuleVersion.Operator.AT_MOST}
@@ -42,7 +42,7 @@ class BadRule(Exception):
 
 
 class MatchTerms(TypedDict):
-    """Lists which deliveries a rule is for, and until when."""
+    """Lists the deliveries that a rule is for, and until when."""
 
     agents: list[str]
     types: list[str]
@@ -54,13 +54,15 @@ class MatchTerms(TypedDict):
 
 
 class Terms(MatchTerms):
-    """Lists what a rule says: the columns of a version."""
+    """Lists the terms of a rule, which are the columns of a version."""
 
     people: list[int]
     role: str
     only_they: bool
     needed: int
     must_wait: bool
+    needs_signature: bool
+    claim_within_seconds: int | None
     escalation: list[EscalationStep]
 
 
@@ -68,11 +70,11 @@ class Terms(MatchTerms):
 def add(
     team: Team, name: str, terms: Terms, *, rules_version: int, by: Actor, at: datetime
 ) -> Rule:
-    """Adds a rule at the end of the list, and turns it on. `rules_version` is the one that the
+    """Adds a rule at the end of the list, and turns it on. `rules_version` is the version that the
     person saw. Raises RulesChanged, TooManyRules, BadRule or NoLongerOwner."""
     team = _locked(team.pk, rules_version=rules_version, by=by)
     rules = _rules(team)
-    if len(rules) >= MOST_RULES:
+    if len(rules) >= MAX_RULES:
         raise TooManyRules(TooManyRules.__doc__)
     _check(team, terms, at=at)
     rule = Rule.objects.create(
@@ -92,8 +94,8 @@ def add(
 def change(
     rule: Rule, name: str, terms: Terms, *, rules_version: int, by: Actor, at: datetime
 ) -> Rule:
-    """Adds a version to the rule. What it assigned before stays assigned. Raises RulesChanged,
-    BadRule or NoLongerOwner."""
+    """Adds a version to the rule. Deliveries that the rule assigned before stay assigned. Raises
+    RulesChanged, BadRule or NoLongerOwner."""
     team, rule = _held(rule, rules_version=rules_version, by=by)
     _check(team, terms, at=at)
     before, rule.name = rule.name, name
@@ -109,8 +111,8 @@ def change(
 
 @transaction.atomic
 def move(rule: Rule, *, up: bool, rules_version: int, by: Actor, at: datetime) -> None:
-    """Swaps the rule with the one above or below it; at the end of the list nothing happens. Raises
-    RulesChanged or NoLongerOwner."""
+    """Swaps the rule with its neighbour above or below. At the end of the list nothing happens.
+    Raises RulesChanged or NoLongerOwner."""
     team, rule = _held(rule, rules_version=rules_version, by=by)
     rules = _rules(team)
     place = [other.pk for other in rules].index(rule.pk)
@@ -139,8 +141,8 @@ def switch(rule: Rule, *, on: bool, rules_version: int, by: Actor, at: datetime)
 
 @transaction.atomic
 def remove(rule: Rule, *, rules_version: int, by: Actor, at: datetime) -> None:
-    """Takes the rule off the list. It and its versions stay for the deliveries that they assigned.
-    Raises RulesChanged or NoLongerOwner."""
+    """Takes the rule off the list. The rule and its versions stay for the deliveries that they
+    assigned. Raises RulesChanged or NoLongerOwner."""
     team, rule = _held(rule, rules_version=rules_version, by=by)
     rule.removed_at = at
     rule.save(update_fields=["removed_at"])
@@ -157,8 +159,8 @@ def _locked(team_id: int, *, rules_version: int, by: Actor) -> Team:
 
 
 def _held(rule: Rule, *, rules_version: int, by: Actor) -> tuple[Team, Rule]:
-    """Returns the team, which is locked, and the rule as it is now. It is not removed, because the
-    person saw it in this version of the rules."""
+    """Returns the locked team, and the rule in its present state. The rule is still on the list,
+    because this version of the rules is the one that the person saw."""
     team = _locked(rule.team_id, rules_version=rules_version, by=by)
     return team, Rule.objects.get(pk=rule.pk)
 
@@ -169,8 +171,8 @@ def _rules(team: Team) -> list[Rule]:
 
 def _publish(team: Team, at: datetime) -> None:
     """Gives the rules a version that no process has ever seen, not even before a backup was
-    restored. Agents are locked in the order of their keys; a delivery of each waits for the commit,
-    or is before it."""
+    restored. Agents are locked in the order of their keys. So each delivery of an agent is stored
+    either before this change, or after its commit."""
     team.rules_version = max(team.rules_version + 1, microseconds(at))
     team.save(update_fields=["rules_version"])
     agents = Agent.objects.filter(team=team)
@@ -179,8 +181,8 @@ def _publish(team: Team, at: datetime) -> None:
 
 
 def check_match(team_id: int, terms: MatchTerms, *, at: datetime) -> None:
-    """Checks which deliveries a rule is for, and until when. Agents and the time may have changed
-    since the page was made. Raises BadRule."""
+    """Checks the agents and types that a rule is for, and its end. Agents and the time may have
+    changed since the page was made. Raises BadRule."""
     if not at < terms["expires_at"] <= at + timedelta(days=LONGEST_DAYS):
         raise BadRule(f"A rule ends within {LONGEST_DAYS} days.")
     if not set(terms["types"]) <= set(Delivery.Type.values):
@@ -192,17 +194,25 @@ def check_match(team_id: int, terms: MatchTerms, *, at: datetime) -> None:
 
 
 def _check(team: Team, terms: Terms, *, at: datetime) -> None:
-    """Raises BadRule. People may have left since the page was made."""
+    """Raises BadRule if the terms are wrong. People may have left since the page was made."""
     check_match(team.pk, terms, at=at)
     _check_people(team, terms["people"], terms["role"])
-    if not 1 <= terms["needed"] <= MOST_NEEDED:
-        raise BadRule(f"A rule asks for 1 to {MOST_NEEDED} people.")
+    if not 1 <= terms["needed"] <= MAX_NEEDED:
+        raise BadRule(f"A rule asks for 1 to {MAX_NEEDED} people.")
+    if terms["needs_signature"] and not terms["must_wait"]:
+        raise BadRule("If an approval needs a passkey, the agent waits for it.")
+    if not _is_limit(terms["claim_within_seconds"]):
+        raise BadRule("The time to use an approval is a minute to 7 days.")
     _check_escalation(team, terms["escalation"])
 
 
+def _is_limit(seconds: int | None) -> bool:
+    return seconds is None or 60 <= seconds <= LONGEST_MINUTES * 60
+
+
 def _check_escalation(team: Team, steps: list[EscalationStep]) -> None:
-    if len(steps) > MOST_STEPS:
-        raise BadRule(f"A rule has at most {MOST_STEPS} steps of escalation.")
+    if len(steps) > MAX_STEPS:
+        raise BadRule(f"A rule has at most {MAX_STEPS} steps of escalation.")
     minutes = [step["minutes"] for step in steps]
     if minutes != sorted(set(minutes)) or not all(0 < each <= LONGEST_MINUTES for each in minutes):
         raise BadRule("Each step of escalation comes later than the one before, within 7 days.")
@@ -230,7 +240,7 @@ def _check_comparison(terms: MatchTerms) -> None:
 
 
 def _detail(terms: Terms) -> dict[str, Any]:
-    """Returns what the rule says, as the audit stores it."""
+    """Returns the terms of the rule in the form that the audit stores."""
     return {**terms, "expires_at": terms["expires_at"].isoformat()}
 
 

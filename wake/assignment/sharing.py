@@ -1,10 +1,11 @@
-"""Makes the assignment that deliveries of a rule share, and copies it for one that changes alone.
+"""Creates the assignment that deliveries of a rule share, and copies it if only one delivery's
+assignment changes.
 
-They share it on PostgreSQL, while the people of the team stay as they are: a trigger ends the
-current assignments of a team with each change of its members, their names and their absences
-(wake/migrations/0040_people_end_assignments.py). Who makes one locks the team, as the trigger does,
-so it is made before such a change, which ends it, or it sees the change
-(docs/decisions/0064-deliveries-share-their-assignment.md).
+Deliveries share an assignment on PostgreSQL while the people of the team stay the same. A trigger
+ends the current assignments of a team with each change of its members, their names and their
+absences (wake/migrations/0040_people_end_assignments.py). Creating an assignment locks the team, as
+the trigger does. So if an assignment is created before such a change, the change ends it. Otherwise
+the assignment includes the change (docs/decisions/0064-deliveries-share-their-assignment.md).
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from uuid import UUID
 
 from django.db import transaction
 
+from accounts.access import members
 from accounts.models import Absence
-from accounts.people import members
 from wake.models import AssignedPerson, Assignment, Delivery, RuleVersion
 from wake.models.assigning import add_people
 
-MOST_VERSIONS = 100_000
+MAX_VERSIONS = 100_000
 NEVER = datetime(9999, 12, 31, tzinfo=UTC)
 
 
@@ -34,13 +35,14 @@ _remembered: dict[int, _Current] = {}
 
 def current_assignment(version: RuleVersion, *, team_id: int, at: datetime) -> UUID:
     """Returns the assignment that new deliveries of this rule share. Makes no query if this process
-    remembers it; the statement that uses it checks that it is still current."""
+    remembers the assignment. The statement that uses the assignment checks that the assignment is
+    still current."""
     current = _remembered.get(version.pk)
     if current is None or current.until <= at:
         assignment = Assignment.objects.current_of(version, at).first()
         if assignment is None:
             assignment = _make(version, team_id=team_id, at=at)
-        if len(_remembered) >= MOST_VERSIONS:
+        if len(_remembered) >= MAX_VERSIONS:
             _remembered.clear()
         current = _Current(assignment.pk, assignment.current_until or NEVER)
         _remembered[version.pk] = current
@@ -48,7 +50,7 @@ def current_assignment(version: RuleVersion, *, team_id: int, at: datetime) -> U
 
 
 def forget(version: RuleVersion) -> None:
-    """Has the next delivery look for the current assignment."""
+    """Makes the next delivery look for the current assignment."""
     _remembered.pop(version.pk, None)
 
 
@@ -56,7 +58,7 @@ def forget(version: RuleVersion) -> None:
 def _make(version: RuleVersion, *, team_id: int, at: datetime) -> Assignment:
     members.hold(team_id)
     if assignment := Assignment.objects.current_of(version, at).first():
-        return assignment  # another process made it
+        return assignment  # another process made the assignment
     absences = Absence.objects.current(at).filter(user__memberships__team=team_id)
     next_back = absences.order_by("until").values_list("until", flat=True).first()
     assignment = Assignment.objects.create(
@@ -70,8 +72,8 @@ def _make(version: RuleVersion, *, team_id: int, at: datetime) -> Assignment:
 
 
 def own_assignment(delivery: Delivery) -> Assignment:
-    """Returns the assignment that only the locked delivery has, so that it can change: a copy of
-    the one that it shared, or a new one."""
+    """Returns an assignment that only the locked delivery has, so that it can change. The returned
+    assignment is a copy of the shared one, or a new one."""
     shared = delivery.assignment
     if shared is not None and shared.pk == delivery.pk:
         return shared

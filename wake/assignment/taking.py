@@ -24,7 +24,7 @@ class NotAssigned(NotAllowed):
 
 def check_may_answer(delivery: Delivery, *, by: User) -> None:
     """Raises NotAssigned if a rule assigned the delivery to others only. Makes no query in a team
-    that never had a rule; the delivery is loaded with its team."""
+    that never had a rule. The delivery must be loaded with its team."""
     if not delivery.team.rules_version:
         return
     assigned = assignment_of(delivery)
@@ -34,8 +34,8 @@ def check_may_answer(delivery: Delivery, *, by: User) -> None:
 
 @transaction.atomic
 def take(delivery: Delivery, *, by: User, address: str = "", at: datetime) -> None:
-    """Assigns the delivery to the person, too. A second call changes nothing, and neither does one
-    after the answer. Raises NotAllowed, or NotAssigned unless they own the team."""
+    """Assigns the delivery to the person, too. A second call changes nothing, and neither does a
+    call after the answer. Raises NotAllowed. Raises NotAssigned unless the person owns the team."""
     if not may_answer(by, delivery.team_id):
         raise NotAllowed(NotAllowed.__doc__)
     delivery = Delivery.objects.select_for_update().get(pk=delivery.pk)

@@ -1,5 +1,4 @@
-"""Says what the rules of a team would have done with deliveries that are there already. It changes
-nothing."""
+"""Computes what the rules of a team would have done with existing deliveries. Changes nothing."""
 
 from __future__ import annotations
 
@@ -13,10 +12,10 @@ from wake.assignment.matching import LiveRule, first_match, in_runs, live_rules
 from wake.models import Delivery, DeliveryQuerySet, Response, RuleVersion
 
 DAYS = 30
-MOST_TRIED = 500
+MAX_TRIED = 500
 SECONDS = 2.0
 AT_ONCE = 50
-MOST_NAMED = 5
+MAX_NAMED = 5
 COLUMNS = (
     *("team", "agent", "type", "thread", "headline", "status"),
     *("response__delivery", "response__rule_version"),
@@ -25,8 +24,8 @@ COLUMNS = (
 
 @dataclass(slots=True)
 class Matched:
-    """Counts the deliveries that a rule matches, those of them that people answered, and those that
-    they approved. The newest that they did not approve are named. Answers of rules do not count."""
+    """Counts the deliveries that a rule matches, and how many of them people answered and approved.
+    Names the newest ones that people did not approve. Answers of rules do not count."""
 
     deliveries: int = 0
     answered: int = 0
@@ -42,14 +41,14 @@ class Matched:
         self.answered += 1
         if delivery.status == Delivery.Status.APPROVED:
             self.approved += 1
-        elif len(self.not_approved) < MOST_NAMED:
+        elif len(self.not_approved) < MAX_NAMED:
             self.not_approved.append(delivery)
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Counts the deliveries that were tried, and says which of them each rule would have assigned,
-    by the id of its version. `is_cut` says that there are older ones, which were left out."""
+    """Counts the tried deliveries, and says which of them each rule would have assigned, by the id
+    of its version. `is_cut` is True if older deliveries were left out."""
 
     tried: int
     matched: dict[int, Matched]
@@ -61,18 +60,18 @@ class Replay:
 
 
 def replay(team: Team, *, at: datetime) -> Replay:
-    """Tries the live deliveries of the last 30 days, the newest first, until it has tried 500 or
-    two seconds are over. Index: history_of_a_team."""
+    """Tries the live deliveries of the last 30 days, the newest first, until it has tried 500
+    deliveries or two seconds are over. Index: history_of_a_team."""
     rules = live_rules(RuleVersion.objects.of_team(team))
     recent = Delivery.objects.for_team(team).filter(mode=ApiKey.Mode.LIVE)
     since = at - timedelta(days=DAYS)
     recent = recent.filter(activity_at__gte=since, created_at__gte=since).with_content()
-    rows = _needed(recent, rules).order_by("-activity_at")[: MOST_TRIED + 1]
+    rows = _needed(recent, rules).order_by("-activity_at")[: MAX_TRIED + 1]
     runs = in_runs(rules)
     matched: defaultdict[int, Matched] = defaultdict(Matched)
     tried, stop_at = 0, time.monotonic() + SECONDS
     for delivery in rows.iterator(chunk_size=AT_ONCE):
-        if tried == MOST_TRIED or time.monotonic() > stop_at:
+        if tried == MAX_TRIED or time.monotonic() > stop_at:
             return Replay(tried, matched, is_cut=True)
         tried += 1
         if version := first_match(runs, delivery, at=at):
@@ -81,7 +80,7 @@ def replay(team: Team, *, at: datetime) -> Replay:
 
 
 def version_of(delivery: Delivery, *, at: datetime) -> RuleVersion | None:
-    """Returns what the first rule that matches this delivery now says."""
+    """Returns the version of the first rule that matches this delivery now."""
     rules = live_rules(RuleVersion.objects.of_team(delivery.team_id))
     return first_match(in_runs(rules), delivery, at=at)
 

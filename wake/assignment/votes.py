@@ -1,4 +1,5 @@
-"""Counts the approvals of deliveries that need more than one, because a rule or the agent asks."""
+"""Counts the approvals of deliveries that need more than one, because a rule or the agent asks for
+them."""
 
 from __future__ import annotations
 
@@ -11,14 +12,15 @@ from uuid import UUID
 from django.db.models import Exists, F, OuterRef
 
 from accounts.models import Membership, User
+from accounts.sign_in.browsers.sessions import Authentication
 from wake.assignment.assigned import assigned_to, in_words
 from wake.models import Delivery, Sight, Vote
 
 
 @dataclass(frozen=True, slots=True)
 class Quorum:
-    """Holds how many approvals a delivery needs, and those that count: of people who may still
-    answer it, for the content as it is."""
+    """Holds how many approvals a delivery needs, and the approvals that count. Only approvals of
+    the present content, by people who may still answer, count."""
 
     needed: int
     votes: list[Vote]
@@ -33,8 +35,8 @@ class Quorum:
 
     @property
     def while_waiting(self) -> dict[str, int]:
-        """Returns what the agent is told before the answer. The last vote of a held answer does not
-        count, because it can still be undone."""
+        """Returns the figures that the agent gets before the answer. The last vote of a held answer
+        does not count, because that vote can still be undone."""
         return {"needed": self.needed, "have": min(self.have, self.needed - 1)}
 
     @property
@@ -48,16 +50,17 @@ class Quorum:
 
     @property
     def feedback(self) -> str:
-        """Returns what the people wrote, in the order of their votes."""
+        """Returns the texts that people wrote, in the order of their votes."""
         return "\n\n".join(vote.feedback for vote in self.votes if vote.feedback)
 
     def waits_after(self, user_id: int) -> bool:
-        """Returns whether this person has approved, and others are missing."""
+        """Returns whether this person has approved and others are missing."""
         return bool(self.missing) and any(vote.user_id == user_id for vote in self.votes)
 
     def as_json(self, *, status: str, by_name: str, at: datetime) -> str:
-        """Returns what the agent is told beside the answer: `quorum` and `decisions`. An approval
-        is the last of the votes; another answer is added to them."""
+        """Returns the members that the agent gets beside the answer: `quorum` and `decisions`. If
+        the answer is an approval, it is the last of the votes. Any other answer is added after the
+        votes."""
         decided = [("approved", vote.name, vote.voted_at) for vote in self.votes]
         if status != "approved":
             decided.append((status, by_name, at))
@@ -69,23 +72,23 @@ class Quorum:
 
 
 def quorum_of(delivery: Delivery) -> Quorum | None:
-    """Returns None if one approval is enough, without a query."""
+    """Returns the quorum of a delivery. Returns None without a query if one approval is enough."""
     asked = {delivery.pk: delivery.quorum} if delivery.quorum else {}
     return quorums_of(asked, team_id=delivery.team_id).get(delivery.pk)
 
 
 def quorums_of(asked: Mapping[UUID, int], *, team_id: int) -> dict[UUID, Quorum]:
-    """Counts the votes for deliveries of one team, which are given with how many each asks for.
-    Makes three queries, and none without deliveries. Who asks for more people than may answer asks
-    for all of them, so that every delivery can be answered."""
+    """Counts the votes for deliveries of one team. `asked` has how many votes each delivery asks
+    for. Makes three queries, and none without deliveries. The quorum is capped at the people who
+    can answer, so that every delivery can be answered."""
     if not asked:
         return {}
     assigned = assigned_to(asked)
     member = Membership.objects.that_answer().filter(team=team_id)
     able = list(member.values_list("user", flat=True))
-    given = Vote.objects.filter(delivery__in=asked, content_hash=F("delivery__content_hash"))
+    given = Vote.objects.that_count().filter(content_hash=F("delivery__content_hash"))
     votes: dict[UUID, list[Vote]] = {}
-    for each in given.order_by("voted_at", "pk"):
+    for each in given.filter(delivery__in=asked).order_by("voted_at", "pk"):
         votes.setdefault(each.delivery_id, []).append(each)
     quorums = {}
     for pk, people in asked.items():
@@ -98,12 +101,22 @@ def quorums_of(asked: Mapping[UUID, int], *, team_id: int) -> dict[UUID, Quorum]
     return quorums
 
 
-def vote(delivery: Delivery, *, by: User, feedback: str, sight: Sight, at: datetime) -> bool:
-    """Stores the approval of the locked delivery; returns False if it is there already, as it
-    is."""
+def vote(
+    delivery: Delivery,
+    *,
+    by: User,
+    feedback: str,
+    sight: Sight,
+    signed_in: Authentication,
+    signature_json: str = "",
+    at: datetime,
+) -> bool:
+    """Stores the approval of the locked delivery. Returns False if the same approval is stored
+    already. A signature is new each time, so a signed approval is always stored."""
     given = {"content_hash": delivery.content_hash, "feedback": feedback}
     earlier = Vote.objects.filter(delivery=delivery, user=by).first()
-    if earlier and (earlier.content_hash, earlier.feedback) == tuple(given.values()):
+    is_same = earlier and (earlier.content_hash, earlier.feedback) == tuple(given.values())
+    if is_same and not signature_json:
         return False
     Vote.objects.update_or_create(
         delivery=delivery,
@@ -114,20 +127,24 @@ def vote(delivery: Delivery, *, by: User, feedback: str, sight: Sight, at: datet
             "voted_at": at,
             "place": sight.place,
             "all_in_sight": sight.all_in_sight,
+            "amr": " ".join(signed_in.methods),
+            "auth_time": signed_in.at,
+            "opened_at": sight.opened_at,
+            "signature_json": signature_json,
         },
     )
     return True
 
 
-def without_vote_of(person: User, quorum: Quorum) -> Quorum:
-    """Removes the approval of a person who decides otherwise now."""
-    own = [each for each in quorum.votes if each.user_id == person.pk]
-    Vote.objects.filter(pk__in=[each.pk for each in own]).delete()
-    return replace(quorum, votes=[each for each in quorum.votes if each not in own])
+def without_vote_of(person: User, quorum: Quorum, *, delivery: Delivery) -> Quorum:
+    """Removes the approval of a person who now decides otherwise, also if it does not count at
+    present. It could count again later."""
+    Vote.objects.filter(delivery=delivery, user=person).delete()
+    return replace(quorum, votes=[each for each in quorum.votes if each.user_id != person.pk])
 
 
 def voters_of(ids: Collection[UUID]) -> dict[UUID, list[Vote]]:
-    """Returns the approvals of those who may still answer, by delivery. Makes one query, and none
+    """Returns the approvals of people who may still answer, by delivery. Makes one query, and none
     without ids."""
     if not ids:
         return {}
@@ -135,7 +152,7 @@ def voters_of(ids: Collection[UUID]) -> dict[UUID, list[Vote]]:
         team=OuterRef("delivery__team"), user=OuterRef("user")
     )
     votes: dict[UUID, list[Vote]] = {}
-    rows = Vote.objects.filter(Exists(member), delivery__in=ids).order_by("voted_at", "pk")
-    for each in rows.defer("feedback"):
+    rows = Vote.objects.that_count().filter(Exists(member), delivery__in=ids)
+    for each in rows.order_by("voted_at", "pk").defer("feedback", "signature_json"):
         votes.setdefault(each.delivery_id, []).append(each)
     return votes

@@ -1,2 +1,2 @@
-"""Keeps the files that agents upload: checks pictures and writes them again, finds the blobs that a
-delivery shows, and removes those that nothing uses."""
+"""Stores the files that agents upload. Checks pictures and writes them again, finds the blobs that
+a delivery shows, and removes unused ones."""

@@ -1,9 +1,9 @@
-"""Decodes the pictures of agents and writes them again, so that a person's browser gets nothing but
-pixels (docs/decisions/0050-files-are-rows.md).
+"""Decodes the pictures of agents and writes them again, so that a person's browser gets only pixels
+(docs/decisions/0050-files-are-rows.md).
 
-What is not a picture in one of four formats, or has more pixels than a page needs, is refused by
-its first bytes, before anything is decoded. The new file has no metadata and nothing behind its
-end. Of an animation only the first frame is left.
+A file that is not a picture in one of four formats, or that has too many pixels, is refused by its
+first bytes, before anything is decoded. The new file has no metadata and nothing behind its end. An
+animation is reduced to its first frame.
 """
 
 from __future__ import annotations
@@ -18,29 +18,31 @@ from typing import Literal
 from PIL import Image, ImageOps
 
 MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
-# A telephone's photograph has 12 million pixels, and a 4K screen 8 million.
-MOST_PIXELS = 2**24
+# A phone's photograph has 12 million pixels, and a 4K screen 8 million.
+MAX_PIXELS = 2**24
 LONGEST_SIDE = 16_384
 JPEG_QUALITY = 90
-# A fifth of the time of zlib's usual level for the worst pictures, for up to a fifth more bytes.
+# This level is five times faster than zlib's default for the worst pictures, and its files are up
+# to a fifth larger.
 PNG_COMPRESSION = 2
-# Uploads that wait in this process while another picture is decoded. More of them would take every
-# thread.
-MOST_WAITING = 4
-# The same for pictures of opened pages, and for how long others wait to be among them: a page may
-# have several small ones.
-MOST_SHOWN, SHOWN_WITHIN_SECONDS = 2, 1.0
+# This many uploads may wait in this process while another picture is decoded. More waiting uploads
+# would take every thread.
+MAX_WAITING = 4
+# How many pictures of opened pages are decoded at the same time, and how long other requests wait
+# for a place. A page may have several small pictures.
+MAX_SHOWN, SHOWN_WITHIN_SECONDS = 2, 1.0
 
-# A progressive JPEG has about ten. Each goes over all pixels again, and may be twenty bytes short.
-MOST_SCANS = 100
+# A progressive JPEG has about ten scans. Each one goes over all pixels again, and may need only
+# twenty bytes.
+MAX_SCANS = 100
 START_OF_SCAN = b"\xff\xda"
 
-# Our own limit stands before the one that Pillow only warns of.
+# Our own limit takes effect before Pillow's, which only warns.
 Image.MAX_IMAGE_PIXELS = None
 
 _one_at_a_time = threading.Lock()  # a picture at the limit takes 100 MB
-_places = threading.BoundedSemaphore(MOST_WAITING)
-_shown_places = threading.BoundedSemaphore(MOST_SHOWN)
+_places = threading.BoundedSemaphore(MAX_WAITING)
+_shown_places = threading.BoundedSemaphore(MAX_SHOWN)
 
 
 class NotShowable(Exception):
@@ -48,7 +50,7 @@ class NotShowable(Exception):
 
 
 class Damaged(NotShowable):
-    """The decoder failed. `pixels` is how many it may have decoded before."""
+    """Reports that the decoder failed. `pixels` is how many pixels it may have decoded before."""
 
     def __init__(self, pixels: int) -> None:
         super().__init__("it is damaged or incomplete.")
@@ -61,7 +63,8 @@ class TooManyPictures(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """Holds what the first bytes say. `is_lossy` decides in which format it is written again."""
+    """Holds the facts of the first bytes. `is_lossy` decides in which format the picture is written
+    again."""
 
     format: Literal["PNG", "JPEG", "WEBP", "GIF"]
     is_lossy: bool = False
@@ -69,7 +72,7 @@ class _Header:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Holds a picture that was written again: pixels, without anything else."""
+    """Holds a picture that was written again: only its pixels."""
 
     media_type: str
     width: int
@@ -80,7 +83,7 @@ class Picture:
 
 @contextmanager
 def place_in_queue() -> Iterator[None]:
-    """Holds one of the few places for uploads. Raises TooManyPictures if all are taken."""
+    """Holds one of the few places for uploads. Raises TooManyPictures if none is free."""
     if not _places.acquire(blocking=False):
         raise TooManyPictures(TooManyPictures.__doc__)
     try:
@@ -91,7 +94,7 @@ def place_in_queue() -> Iterator[None]:
 
 @contextmanager
 def place_to_show() -> Iterator[None]:
-    """Holds one of the places for pictures of opened pages; waits a moment for it. Raises
+    """Holds one of the places for pictures of opened pages, after a short wait if necessary. Raises
     TooManyPictures."""
     if not _shown_places.acquire(timeout=SHOWN_WITHIN_SECONDS):
         raise TooManyPictures(TooManyPictures.__doc__)
@@ -101,7 +104,7 @@ def place_to_show() -> Iterator[None]:
         _shown_places.release()
 
 
-def rewritten(content: bytes, *, most_pixels: int = MOST_PIXELS) -> Picture:
+def rewritten(content: bytes, *, most_pixels: int = MAX_PIXELS) -> Picture:
     """Returns the picture without metadata, as a PNG or a JPEG. Raises NotShowable."""
     header = _header(content)
     pixels = 0
@@ -113,30 +116,30 @@ def rewritten(content: bytes, *, most_pixels: int = MOST_PIXELS) -> Picture:
                 return _rewritten(image, header)
         except NotShowable:
             raise
-        except Exception as error:  # decoders of hostile bytes raise anything
+        except Exception as error:  # decoders raise all kinds of errors on hostile bytes
             raise Damaged(pixels) from error
 
 
 def _header(content: bytes) -> _Header:
-    """Returns the format by the first bytes. Raises NotShowable."""
+    """Returns the format, which the first bytes show. Raises NotShowable."""
     if content.startswith(b"\x89PNG\r\n\x1a\n"):
         return _Header("PNG")
     if content.startswith(b"\xff\xd8\xff"):
-        if content.count(START_OF_SCAN) > MOST_SCANS:
-            raise NotShowable(f"it has more than {MOST_SCANS} scans.")
+        if content.count(START_OF_SCAN) > MAX_SCANS:
+            raise NotShowable(f"it has more than {MAX_SCANS} scans.")
         return _Header("JPEG", is_lossy=True)
     if content.startswith((b"GIF87a", b"GIF89a")):
         return _Header("GIF")
     if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
         _check_webp_canvas(content)
-        # A lossless picture, also in an extended file, is a chunk of its own kind (RFC 9649, 2.6).
+        # A lossless picture, even in an extended file, is a chunk of its own kind (RFC 9649, 2.6).
         return _Header("WEBP", is_lossy=b"VP8L" not in content)
     raise NotShowable("it is not a PNG, JPEG, WebP or GIF.")
 
 
 def _check_webp_canvas(content: bytes) -> None:
-    """Checks the size that the first chunk names, because the decoder allocates that canvas when it
-    opens the file (RFC 9649, 2.5 to 2.7)."""
+    """Checks the size in the first chunk, because the decoder allocates a canvas of this size when
+    it opens the file (RFC 9649, 2.5 to 2.7)."""
     if len(content) < 30:
         return
     first, low = content[12:16], 0x3FFF
@@ -147,7 +150,7 @@ def _check_webp_canvas(content: bytes) -> None:
         width, height = (bits & low) + 1, (bits >> 14 & low) + 1
     else:
         width, height = _number(content[26:28]) & low, _number(content[28:30]) & low
-    _check_size(width, height, MOST_PIXELS)
+    _check_size(width, height, MAX_PIXELS)
 
 
 def _number(content: bytes) -> int:
@@ -168,7 +171,7 @@ def _rewritten(image: Image.Image, header: _Header) -> Picture:
     image.load()
     upright = ImageOps.exif_transpose(image)
     pixels = _pixels(upright, is_lossy=header.is_lossy)
-    pixels.info = {}  # else the writers would copy a comment or a colour profile
+    pixels.info = {}  # otherwise the writers would copy a comment or a colour profile
     file = BytesIO()
     if pixels.mode in {"RGB", "L"} and header.is_lossy:
         pixels.save(file, "JPEG", quality=JPEG_QUALITY)
@@ -183,7 +186,7 @@ def _pixels(image: Image.Image, *, is_lossy: bool) -> Image.Image:
     """Returns a copy in a mode that every browser shows."""
     if image.has_transparency_data:
         return image.convert("RGBA")
-    if image.mode.startswith(("I", "F")):  # 16 bits and more, which `convert` would cut off
+    if image.mode.startswith(("I", "F")):  # 16 bits and more, which `convert` would truncate
         return image.convert("I").point(lambda value: value * (1 / 256)).convert("L")
     is_kept = image.mode in ({"L", "RGB"} if is_lossy else {"1", "L", "P", "RGB"})
     return image.copy() if is_kept else image.convert("RGB")

@@ -8,23 +8,24 @@ from uuid import UUID
 
 from database.uuids import uuid_or_none
 from wake.models import Attachment, Delivery, UploadedBlob
+from wake.models.blobs import UploadedBlobQuerySet
 
-MOST_ATTACHMENTS = 50
+MAX_ATTACHMENTS = 50
 KINDS = {"image", "file"}
 ASCII_ESCAPE = "\\u00"
 
 
 def may_have(details_json: str | None, *names: str) -> bool:
-    """Returns whether all of these names or values may be in the JSON, without reading it. JSON may
-    spell their letters as escapes: `wake\\u005fblocks` is `wake_blocks`."""
+    """Returns whether the JSON may contain all of these names or values, without parsing it. JSON
+    may spell their letters as escapes: `wake\\u005fblocks` is `wake_blocks`."""
     if not details_json:
         return False
     return all(f'"{name}"' in details_json for name in names) or ASCII_ESCAPE in details_json
 
 
 def may_name_blobs(details_json: str | None) -> bool:
-    """Returns whether the details may name blobs. It reads no JSON, so that other deliveries cost
-    nothing."""
+    """Returns whether the details may name blobs. Parses no JSON, so deliveries without blobs cost
+    hardly any time."""
     return may_have(details_json, "wake_blocks", "blob")
 
 
@@ -35,24 +36,38 @@ def blob_ids(details_json: str | None) -> list[UUID]:
     match json.loads(details_json):
         case {"wake_blocks": 1, "blocks": list(blocks)}:
             named = (_blob_id(block) for block in blocks)
-            return list(dict.fromkeys(id for id in named if id))[:MOST_ATTACHMENTS]
+            return list(dict.fromkeys(id for id in named if id))[:MAX_ATTACHMENTS]
     return []
 
 
-def attach(delivery: Delivery) -> None:
-    """Attaches the blobs of the delivery's agent and mode. Other ids stay what they are: the page
-    says that the file is not there.
+def digests_of(delivery: Delivery) -> list[str]:
+    """Returns the SHA-256 of each file that the details name and that is there, in their order.
+    Makes no query for details without files."""
+    ids = blob_ids(delivery.details_json)
+    if not ids:
+        return []
+    stored = dict(_of_sender(delivery, ids).values_list("pk", "sha256"))
+    return [stored[id] for id in ids if id in stored]
 
-    Runs in the transaction that inserts the delivery. The lock keeps wake/blobs/removal.py from
+
+def attach(delivery: Delivery) -> None:
+    """Attaches the blobs of the delivery's agent and mode. Other ids are left alone, and the page
+    shows that the file is missing.
+
+    Runs in the transaction that inserts the delivery. The lock prevents wake/blobs/removal.py from
     deleting a blob meanwhile.
     """
     ids = blob_ids(delivery.details_json)
     if not ids:
         return
-    mine = UploadedBlob.objects.of_agent(delivery.agent, delivery.mode).filter(pk__in=ids)
+    mine = _of_sender(delivery, ids)
     locked = list(mine.select_for_update(of=("self",)).order_by("pk").values_list("pk", flat=True))
     Attachment.objects.bulk_create([Attachment(delivery=delivery, blob_id=pk) for pk in locked])
     UploadedBlob.objects.filter(pk__in=locked).update(expires_at=None)
+
+
+def _of_sender(delivery: Delivery, ids: list[UUID]) -> UploadedBlobQuerySet:
+    return UploadedBlob.objects.of_agent(delivery.agent, delivery.mode).filter(pk__in=ids)
 
 
 def _blob_id(block: Any) -> UUID | None:

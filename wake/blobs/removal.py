@@ -1,4 +1,4 @@
-"""Removes blobs that were not used in time, and those whose last delivery was erased."""
+"""Removes blobs that no delivery used in time, and blobs whose last delivery was erased."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ ROWS_AT_ONCE = 500
 
 
 def remove_unused(*, at: datetime) -> int:
-    """Removes blobs that no delivery used before they expired; returns how many. One that was
-    uploaded again while a delivery had it stays with that delivery."""
+    """Removes blobs that no delivery used before they expired; returns how many. If a blob was
+    uploaded again while a delivery already had it, the blob is kept for that delivery."""
     due = UploadedBlob.objects.expired(at).only("pk").order_by("expires_at")
     return sweeps.sweep_together(due, _remove, what="unused blobs", at_once=ROWS_AT_ONCE)
 
 
 def remove_with(delivery_ids: Collection[UUID]) -> None:
-    """Detaches the blobs of erased deliveries, and removes those that no other delivery has. One
+    """Detaches the blobs of erased deliveries, and removes blobs that no other delivery has. A blob
     that was uploaded again lately stays until it expires. Runs in the transaction of the
     erasure."""
     attachments = Attachment.objects.filter(delivery__in=delivery_ids)
@@ -30,7 +30,7 @@ def remove_with(delivery_ids: Collection[UUID]) -> None:
     attachments.delete()
     blobs = UploadedBlob.objects.filter(pk__in=ids)
     list(blobs.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
-    # Asked after the lock: a new delivery may have attached one before.
+    # Checked after the lock, because a new delivery may have attached a blob before.
     blobs.filter(expires_at__isnull=True).unused().delete()
 
 

@@ -19,7 +19,7 @@ from wake.models import UploadedBlob
 from wake.models.blobs import MEDIA_TYPE
 
 UNUSED_FOR = timedelta(hours=24)
-# What a client sends that was not told the type of the file, or puts an envelope around it.
+# Clients send these types if they do not know the type of the file, or if they wrap it in a form.
 OF_FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 
 
@@ -28,12 +28,12 @@ class MediaTypeRefused(Exception):
 
 
 class StorageFull(Exception):
-    """The files of the team fill the room that it has."""
+    """The files of the team fill its whole storage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """Holds the blob, until when it is kept without a delivery, whether an earlier request stored
+    """Holds the blob, until when it is stored without a delivery, whether an earlier request stored
     it, and the key's remaining quota (None if no quota was spent)."""
 
     blob: UploadedBlob
@@ -45,9 +45,9 @@ class Uploaded:
 def upload(
     key: ApiKey, content: bytes, *, content_type: str, address: str = "", at: datetime
 ) -> Uploaded:
-    """Stores a file of the key's agent; the same file again is the same blob. Raises
+    """Stores a file of the key's agent. The same file again returns the same blob. Raises
     MediaTypeRefused, pictures.NotShowable, pictures.TooManyPictures, StorageFull,
-    quota.AgentPaused, quota.QuotaSpent or quota.KeyEnded, and then nothing was stored or spent."""
+    quota.AgentPaused, quota.QuotaSpent or quota.KeyEnded; nothing was stored or spent then."""
     media_type = _media_type(content_type)
     key = keys.look_up_again(key, at=at)
     if key.agent.paused_at is not None:
@@ -67,8 +67,8 @@ def upload(
 
 
 def _rewrite(blob: UploadedBlob, key: ApiKey, content: bytes, *, at: datetime) -> tuple[str, bytes]:
-    """Returns the media type and the bytes to store. A key without quota is refused before anything
-    is decoded, which is the costly part."""
+    """Returns the media type and the bytes to store. A key without quota is refused before the
+    costly decoding."""
     now_us = microseconds(at)
     if not quota.allowance_of(key, now_us=now_us).remaining:
         raise quota.refusal(key, now_us=now_us)
@@ -81,7 +81,8 @@ def _rewrite(blob: UploadedBlob, key: ApiKey, content: bytes, *, at: datetime) -
 
 @transaction.atomic
 def _store(blob: UploadedBlob, *, key: ApiKey, address: str, at: datetime) -> Uploaded:
-    """Locks the team, so that the room is exact and one file is stored once; then the key."""
+    """Locks the team, so that the free storage of the team is exact and a file is stored only once.
+    Then locks the key."""
     Team.objects.select_for_update(no_key=True).only("pk").get(pk=blob.team_id)
     if earlier := _again(blob):
         return Uploaded(earlier, at + UNUSED_FOR, replayed=True)
@@ -109,7 +110,7 @@ def _store(blob: UploadedBlob, *, key: ApiKey, address: str, at: datetime) -> Up
 
 
 def _again(blob: UploadedBlob) -> UploadedBlob | None:
-    """Returns the blob of an earlier upload of the same file, and keeps it for a day more."""
+    """Returns the blob of an earlier upload of the same file, and extends its time by a day."""
     mine = UploadedBlob.objects.of_agent(blob.agent, blob.mode)
     same = mine.filter(uploaded_sha256=blob.uploaded_sha256, is_picture=blob.is_picture)
     is_there = same.update(expires_at=blob.expires_at)

@@ -1,1 +1,2 @@
-"""Sends signed callbacks: queued as rows, tried for three days, and only to allowed hosts."""
+"""Sends signed callbacks. They are queued as rows, tried for three days, and sent only to allowed
+hosts."""

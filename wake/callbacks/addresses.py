@@ -11,7 +11,7 @@ from ipaddress import ip_address, ip_network
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from wake.callbacks.allowlist import HTTPS_PORT, Refused, is_loopback_name, is_trusted
+from wake.callbacks.allowlist import HTTPS_PORT, AddressRefused, is_loopback_name, is_trusted
 
 LOOKUP_SECONDS = 3.0
 
@@ -52,7 +52,7 @@ DENIED = {
             "8000::/1",
             "2001::/23",  # protocol assignments: Teredo, ORCHID, benchmarks
             "2001:db8::/32",  # documentation
-            "2002::/16",  # 6to4: an IPv4 address inside
+            "2002::/16",  # 6to4, with an IPv4 address inside
             "2620:4f:8000::/48",  # AS112
             "3fff::/20",  # documentation
         )
@@ -61,8 +61,9 @@ DENIED = {
 
 
 def look_up(name: str, *, dns: AbstractResolver | None = None) -> None:
-    """Resolves the host of an allowlist line without `*.`. Raises Refused if callbacks may not
-    connect to its addresses, and OSError if it has none or DNS does not answer in time."""
+    """Resolves the host of an allowlist line that does not start with `*.`. Raises AddressRefused
+    if callbacks may not connect to its addresses, and OSError if the host has no addresses or DNS
+    does not answer in time."""
     host, _, port = name.partition(":")
 
     async def resolve() -> None:
@@ -75,8 +76,8 @@ def look_up(name: str, *, dns: AbstractResolver | None = None) -> None:
 
 
 class LookupThreads(ThreadPoolExecutor):
-    """Runs DNS lookups in threads. There are enough of them that a slow name server does not delay
-    lookups of other hosts, and shutdown does not wait for one that never answers."""
+    """Runs DNS lookups in its own threads. There are enough threads that a slow name server does
+    not delay lookups of other hosts. Shutdown does not wait for a lookup that never answers."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
         super().shutdown(wait=False, cancel_futures=True)
@@ -99,7 +100,7 @@ class CheckedResolver(AbstractResolver):
             return addresses
         may_connect = is_loopback if is_loopback_name(host) else is_public
         if not all(may_connect(address["host"]) for address in addresses):
-            raise Refused(
+            raise AddressRefused(
                 "address_denied",
                 f"{host} resolves to a private or reserved address, to which nothing is sent.",
             )

@@ -19,7 +19,7 @@ from database.compiled_queries import CompiledQuery, list_parameter, parameter
 from wake.models import CallbackHost
 
 HTTPS_PORT = 443
-# Only for development: an agent's receiver on the developer's own machine.
+# Allowed only in development, for an agent's receiver on the developer's own machine.
 LOOPBACK_NAMES = {"localhost", "127.0.0.1"}
 
 # Parsers disagree about these characters, or drop them silently.
@@ -27,11 +27,11 @@ AMBIGUOUS = re.compile(r"[\s\\\x00-\x20\x7f-\x9f]")
 LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 HOST = re.compile(rf"{LABEL}(?:\.{LABEL})*")
 HOST_LENGTH = 253
-# Some parser reads every name that ends in a number as IPv4: 1.2.3.4, 0x7f.1, 2130706433.
+# Some parsers read a name that ends in a number as IPv4: 1.2.3.4, 0x7f.1, 2130706433.
 ENDS_IN_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 
 
-class Refused(Exception):
+class AddressRefused(Exception):
     """Callbacks may not go to this address. `code` is for machines, the message for people."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -41,7 +41,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Holds a callback's URL in parts. `host` is in canonical form, `target` is unchanged."""
+    """Holds the parts of a callback's URL. `host` is in canonical form; `target` is unchanged."""
 
     scheme: str
     host: str
@@ -50,7 +50,8 @@ class Destination:
 
     @property
     def name(self) -> str:
-        """Returns `host`, or `host:port` for every port but 443, as the allowlist has it."""
+        """Returns the form that the allowlist uses: `host` for port 443, and `host:port` for every
+        other port."""
         return self.host if self.port == HTTPS_PORT else f"{self.host}:{self.port}"
 
     @property
@@ -70,13 +71,13 @@ def patterns_of(name: str) -> list[str]:
 
 
 def check(url: str, *, team_id: int) -> None:
-    """Raises Refused if this team's callbacks may not go to this URL. It makes one query and no DNS
-    lookup."""
+    """Raises AddressRefused if this team's callbacks may not go to this URL. Makes one query and no
+    DNS lookup."""
     destination = parse(url)
     if not _lines().rows(team=team_id, patterns=destination.patterns):
-        raise Refused(
+        raise AddressRefused(
             "host_not_allowed",
-            f"{destination.name} is not on this team's allowlist for callbacks. An owner can add "
+            f"{destination.name} is not one of this team's callback hosts. An owner can add "
             f"it at {settings.WAKE_ORIGIN}/settings/allowlist/, or on the server with "
             f"manage.py allow_callback {destination.name}",
         )
@@ -84,7 +85,7 @@ def check(url: str, *, team_id: int) -> None:
 
 @cache
 def _lines() -> CompiledQuery:
-    """Returns the query of a team's lines that allow one of some patterns."""
+    """Returns the query for those lines of a team that match one of some patterns."""
     lines = CallbackHost.objects.filter(
         team=parameter("team", CallbackHost, "team"),
         pattern__one_of=list_parameter("patterns", CallbackHost, "pattern"),
@@ -94,7 +95,8 @@ def _lines() -> CompiledQuery:
 
 @transaction.atomic
 def allow(pattern: str, *, team: Team, by: Actor) -> tuple[CallbackHost, bool]:
-    """Adds a line to the team's allowlist; returns it and whether it is new. Raises Refused."""
+    """Adds a line to the team's allowlist; returns it and whether it is new. Raises
+    AddressRefused."""
     line, is_new = CallbackHost.objects.get_or_create(team=team, pattern=canonical(pattern))
     if is_new:
         record("callback_host.allowed", by=by, of=line, team=team)
@@ -111,49 +113,55 @@ def disallow(line: CallbackHost, *, by: Actor) -> None:
 
 
 def canonical(pattern: str) -> str:
-    """Returns an allowlist line (`host`, `host:port`, or either after `*.`) in the form in which
-    lines are compared. Raises Refused."""
+    """Returns an allowlist line (`host`, `host:port`, or either after `*.`) in the form that is
+    compared. Raises AddressRefused."""
     text = pattern.strip()
     if re.search(r"[/@\\]", text):
-        raise Refused("bad_host", "Enter only the host, such as hooks.example.com, not a URL.")
+        raise AddressRefused(
+            "bad_host", "Enter only the host, such as hooks.example.com, not a URL."
+        )
     wildcard = text.startswith("*.")
     host_text, colon, port_text = text.removeprefix("*.").rpartition(":")
     if not colon:
         host_text, port_text = port_text, str(HTTPS_PORT)
     if not re.fullmatch(r"[0-9]{1,5}", port_text):
-        raise Refused("bad_port", "The port after the colon must be a number.")
+        raise AddressRefused("bad_port", "The port after the colon must be a number.")
     host, port = _canonical_host(host_text), _checked_port(int(port_text))
     if wildcard and (is_loopback_name(host) or PublicSuffixList().is_public(host)):
-        raise Refused("bad_host", f"*.{host} is too broad. Name one domain, as in *.example.com.")
+        raise AddressRefused(
+            "bad_host", f"*.{host} is too broad. Name one domain, as in *.example.com."
+        )
     name = Destination("https", host, port, "/").name
     return f"*.{name}" if wildcard else name
 
 
 def parse(url: str, *, trusted: Collection[str] = ()) -> Destination:
-    """Splits the URL of a callback. Raises Refused if no allowlist can allow it. A host that is
-    `trusted`, by its name or as `host:port`, may be asked without TLS."""
+    """Splits the URL of a callback. Raises AddressRefused if no allowlist can allow it. A `trusted`
+    host, given by its name or as `host:port`, may be called without TLS."""
     if AMBIGUOUS.search(url) or "#" in url:
-        raise Refused("bad_url", "A callback URL must not contain spaces, backslashes or #.")
+        raise AddressRefused("bad_url", "A callback URL must not contain spaces, backslashes or #.")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise Refused("bad_url", "The host or port of this URL is invalid.") from None
+        raise AddressRefused("bad_url", "The host or port of this URL is invalid.") from None
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not target.isascii():
-        raise Refused("bad_url", "Percent-encode the path and query of the URL, as in %C3%A9.")
+        raise AddressRefused(
+            "bad_url", "Percent-encode the path and query of the URL, as in %C3%A9."
+        )
     if "@" in parts.netloc:
-        raise Refused(
+        raise AddressRefused(
             "bad_url", "Remove the user name and password from the URL: callbacks are signed."
         )
     if parts.scheme not in {"https", "http"}:
-        raise Refused("https_required", "Callbacks go to https:// addresses only.")
+        raise AddressRefused("https_required", "Callbacks go to https:// addresses only.")
     host = _canonical_host(parts.hostname or "")
     if port is None:
         port = HTTPS_PORT if parts.scheme == "https" else 80
     is_open = is_loopback_name(host) or is_trusted(host, port, trusted)
     if parts.scheme == "http" and not is_open:
-        raise Refused("https_required", "Callbacks go to https:// addresses only.")
+        raise AddressRefused("https_required", "Callbacks go to https:// addresses only.")
     return Destination(parts.scheme, host, _checked_port(port), target)
 
 
@@ -165,19 +173,19 @@ def _canonical_host(host: str) -> str:
         try:
             host = idna.encode(host, uts46=True).decode()
         except UnicodeError:
-            raise Refused("bad_host", f"{host!r} is not a host name.") from None
+            raise AddressRefused("bad_host", f"{host!r} is not a host name.") from None
     if ":" in host or ENDS_IN_NUMBER.fullmatch(host):
-        raise Refused("ip_address", "Callbacks go to names, not to IP addresses.")
+        raise AddressRefused("ip_address", "Callbacks go to names, not to IP addresses.")
     if host == "localhost":
-        raise Refused("bad_host", "localhost is for development only (WAKE_DEV=1).")
+        raise AddressRefused("bad_host", "localhost is for development only (WAKE_DEV=1).")
     if not HOST.fullmatch(host) or len(host) > HOST_LENGTH:
-        raise Refused("bad_host", f"{host!r} is not a host name.")
+        raise AddressRefused("bad_host", f"{host!r} is not a host name.")
     return host
 
 
 def _checked_port(port: int) -> int:
     if not 0 < port <= 65_535:
-        raise Refused("bad_port", "A port is a number between 1 and 65535.")
+        raise AddressRefused("bad_port", "A port is a number between 1 and 65535.")
     return port
 
 

@@ -1,4 +1,5 @@
-"""Sends a callback that carries an answer: to a host on the team's list, signed for its agent."""
+"""Sends a callback that carries an answer. Such a callback goes to a host on the team's list, and
+is signed with the secret of its agent."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from wake.models import Callback
 
 
 def start_batch() -> Headers:
-    """Returns a function that checks each URL and reads each agent's secrets only once."""
+    """Returns a function that checks each URL, and reads each agent's secrets, only once."""
     check, secrets = cache(allowlist.check), cache(secrets_of)
 
     def headers(callback: Callback, at: datetime) -> dict[str, str]:
@@ -24,10 +25,14 @@ def start_batch() -> Headers:
             message_id=str(callback.pk),
             at=at,
         )
-        return signed | {
-            "X-Wake-Delivery-Id": str(callback.response.delivery_id),
-            "Content-Type": "application/json",
-        }
+        return (
+            signed
+            | callback.headers
+            | {
+                "X-Wake-Delivery-Id": str(callback.response.delivery_id),
+                "Content-Type": "application/json",
+            }
+        )
 
     return headers
 

@@ -1,8 +1,8 @@
 """Claims due callbacks, and settles the attempts to send them.
 
 A claim writes a lease into the row, and is committed before the callback is sent. Nothing is locked
-while the other server takes its time, and if a sender dies, the next one finds the row when the
-lease has ended. Statements that every claim or settlement needs are compiled once.
+while the other server works. If a sender dies, the next one finds the row when the lease has ended.
+Statements that every claim or settlement needs are compiled once.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from database.compiled_queries import (
     parameter,
 )
 from wake.callbacks import circuit_breaker, host_limits, retries
-from wake.callbacks.http_client import Outcome
-from wake.callbacks.retries import ATTEMPTS_AT_MOST
+from wake.callbacks.http_client import PostResult
+from wake.callbacks.retries import MAX_ATTEMPTS
 from wake.models import Callback, CallbackAttempt, Response
 from wake.models.callbacks import Target
 from wake.models.picking_up import mark_picked_up
 
-Finished = tuple[Callback, Outcome]
+Finished = tuple[Callback, PostResult]
 
 AT_ONCE = 200
 LEASE = timedelta(seconds=60)  # longer than the HTTP client's deadline and the time to settle
@@ -50,16 +50,16 @@ def claim(
     ahead: Mapping[str, int] | None = None,
     further: bool = True,
 ) -> list[Callback]:
-    """Claims up to `room` due rows, oldest first, within the limit of each host; `busy`, `ahead`
-    and `further` are explained in wake/callbacks/host_limits.py. From now on their answers cannot
-    be taken back."""
+    """Claims up to `room` due rows, oldest first, within the limit of each host.
+    wake/callbacks/host_limits.py explains `busy`, `ahead` and `further`. From now on the answers in
+    these callbacks cannot be taken back."""
     chosen = host_limits.choose(at, room=room, busy=busy or {}, ahead=ahead or {}, further=further)
     if not chosen:
         return []
-    # A try is counted when it is claimed, so that a row that kills its sender is given up in the
+    # A try is counted at the claim, so that a row whose sender dies every time is given up in the
     # end.
     for callback in chosen:
-        if callback.tries >= ATTEMPTS_AT_MOST:
+        if callback.tries >= MAX_ATTEMPTS:
             _give_up(callback, at=at)
             callback.save(update_fields=["due_at", "given_up_at"])
     claimed = [callback for callback in chosen if callback.due_at is not None]
@@ -70,8 +70,8 @@ def claim(
     _postpone_next_try([each for each in claimed if each.lease is not None], at=at)
     for callback in claimed:
         callback.tries += 1
-        callback.lease = lease
-    # Everything locks the callback before the response, and responses in the order of their ids
+        callback.lease, callback.leased_until = lease, at + LEASE
+    # All code locks the callback before the response, and responses in the order of their ids
     # (wake/responses.py, wake/pickups.py).
     if response_ids := [callback.response_id for callback in claimed if callback.response_id]:
         _statements().sent.run(ids=response_ids, at=at)
@@ -79,9 +79,9 @@ def claim(
 
 
 def _postpone_next_try(claimed: Sequence[Callback], *, at: datetime) -> None:
-    """Sets when claimed rows whose last sender died are due again, should this one die, too: after
-    the wait of the schedule. A worker that dies every minute would otherwise use up their tries
-    within ten minutes."""
+    """Handles claimed rows whose last sender died. If this sender dies, too, the rows are due again
+    after the wait of the schedule. Otherwise a worker that dies every minute would use up their
+    tries within ten minutes."""
     for callback in claimed:
         if callback.tries:
             callback.due_at = at + retries.wait(callback.tries)
@@ -91,9 +91,9 @@ def _postpone_next_try(claimed: Sequence[Callback], *, at: datetime) -> None:
 
 @transaction.atomic
 def settle(finished: Sequence[Finished], *, at: datetime) -> int:
-    """Records the outcome of each attempt, and returns how many there are. If another sender has
-    claimed the row since, because this one took longer than its lease, the attempt is recorded and
-    the row stays with that sender."""
+    """Records the outcome of each attempt, and returns the number of attempts. This sender may have
+    taken longer than its lease, and another sender may have claimed the row since. In that case the
+    attempt is recorded, and the other sender keeps the row."""
     rows = _statements().leases.rows(ids=[callback.pk for callback, _ in finished])
     leases = {pk: lease for pk, lease, _ in rows}
     pairs = [(callback, outcome) for callback, outcome in finished if callback.pk in leases]
@@ -103,14 +103,15 @@ def settle(finished: Sequence[Finished], *, at: datetime) -> int:
     if failed := [pair for pair in own if not pair[1].arrived]:
         _postpone_all(failed, at=at)
     if any(is_failing for *_, is_failing in rows) or not all(each.arrived for _, each in pairs):
-        circuit_breaker.note(pairs, at=at)
+        circuit_breaker.record_outcomes(pairs, at=at)
     return len(finished)
 
 
 @transaction.atomic
 def give_back(claimed: Sequence[Callback], *, at: datetime) -> None:
-    """Ends the claim of callbacks that were not sent. They have lost no try, are due at once, and
-    their answers can be taken back again."""
+    """Ends the claim of callbacks that were not sent. These callbacks are due immediately, and
+    their tries stay the same. Their answers can be taken back again, unless an earlier claim may
+    have sent them."""
     rows = _statements().leases.rows(ids=[callback.pk for callback in claimed])
     leases = {pk: lease for pk, lease, _ in rows}
     own = [callback for callback in claimed if leases.get(callback.pk) == callback.lease]
@@ -118,15 +119,27 @@ def give_back(claimed: Sequence[Callback], *, at: datetime) -> None:
     _statements().given_back.run(ids=ids)
     if postponed := [each.pk for each in own if each.due_at and each.due_at > at]:
         Callback.objects.filter(pk__in=postponed, due_at__gt=at).update(due_at=at)
-    responses = Response.objects.filter(callback__pk__in=ids, callback__tries=0)
-    responses.filter(picked_up_at__isnull=True).update(sent_at=None)
+    _clear_sent_at(own)
+
+
+def _clear_sent_at(given_back: Sequence[Callback]) -> None:
+    """Clears the stamps that the claims of these callbacks wrote. The stamp of an earlier claim
+    stays: its sender may have sent the callback, even if it stored no attempt, or if a person has
+    reset the tries since."""
+    leased_until = {callback.pk: callback.leased_until for callback in given_back}
+    rows = Response.objects.filter(callback__in=list(leased_until), picked_up_at__isnull=True)
+    locked = rows.select_for_update(of=("self",)).order_by("pk")
+    stamps = locked.values_list("pk", "callback__pk", "sent_at")
+    own = [pk for pk, callback, at in stamps if at and at + LEASE == leased_until[callback]]
+    Response.objects.filter(pk__in=own).update(sent_at=None)
 
 
 def _complete(arrived: Sequence[Callback], *, at: datetime) -> None:
     if arrived:
         _statements().arrived.run(ids=[callback.pk for callback in arrived], at=at)
     if response_ids := [callback.response_id for callback in arrived if callback.response_id]:
-        # A 2xx confirms it. An earlier poll stays as it is.
+        # A 2xx confirms the pick-up. If a poll picked the answer up before, that pick-up stays
+        # recorded.
         mark_picked_up(response_ids, route=Response.Route.CALLBACK, at=at)
 
 
@@ -137,12 +150,12 @@ def _postpone_all(failed: Sequence[Finished], *, at: datetime) -> None:
         row = rows[callback.pk]
         asked_meanwhile = row.due_at != callback.due_at
         if callback.asked_by_name and callback.tries > 1 and row.tries:
-            row.tries -= 1  # a try by hand takes none from the schedule
+            row.tries -= 1  # an attempt by hand is not counted as a try
         _postpone(row, outcome, asked_meanwhile=asked_meanwhile, at=at)
 
 
 def _store(finished: Sequence[Finished], *, at: datetime) -> None:
-    """Stores the attempts."""
+    """Stores a row for each finished attempt."""
     callbacks = [callback for callback, _ in finished]
     outcomes = [outcome for _, outcome in finished]
     insert_columns(
@@ -160,11 +173,11 @@ def _store(finished: Sequence[Finished], *, at: datetime) -> None:
     )
 
 
-def _postpone(row: Callback, outcome: Outcome, *, asked_meanwhile: bool, at: datetime) -> None:
+def _postpone(row: Callback, outcome: PostResult, *, asked_meanwhile: bool, at: datetime) -> None:
     row.lease = row.leased_until = None
     if not asked_meanwhile:
         row.asked_by_name = ""
-        if outcome.status_code == GONE or row.tries >= ATTEMPTS_AT_MOST:
+        if outcome.status_code == GONE or row.tries >= MAX_ATTEMPTS:
             _give_up(row, at=at)
         else:
             row.due_at = _next_try(row, outcome, at=at)
@@ -172,9 +185,10 @@ def _postpone(row: Callback, outcome: Outcome, *, asked_meanwhile: bool, at: dat
     row.save(update_fields=fields)
 
 
-def _next_try(row: Callback, outcome: Outcome, *, at: datetime) -> datetime:
-    """Returns when the schedule tries again. It counts from the schedule's own last try, not from
-    one that a person asked for. A server that asks for more time gets it."""
+def _next_try(row: Callback, outcome: PostResult, *, at: datetime) -> datetime:
+    """Returns when the schedule tries again. The wait begins at the schedule's own last try;
+    attempts that a person asked for do not count. If the receiving server asks for a longer wait,
+    the wait is longer."""
     last = row.attempts.filter(number=row.tries).order_by("started_at").last()
     settled_at = last.started_at + timedelta(milliseconds=last.took_ms) if last else at
     next_at = settled_at + retries.wait(row.tries)
@@ -197,7 +211,8 @@ def _give_up(callback: Callback, *, at: datetime) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Statements:
-    """Holds the statements of every claim and settlement; `ids` are callbacks or responses."""
+    """Holds the statements of every claim and settlement. `ids` are ids of callbacks or
+    responses."""
 
     lease: CompiledUpdate
     sent: CompiledUpdate

@@ -1,4 +1,4 @@
-"""Chooses which due callbacks are sent now, within a limit for each host that teams share."""
+"""Chooses the due callbacks to send now, within a limit for each host that teams share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wake.models.callbacks import Target
 PER_HOST = 20
 PAGE_SIZE = 200
 ANY_NUMBER = sys.maxsize
-# What a sender does not need of the rows that it claims.
+# A sender does not need these columns of the rows that it claims.
 UNREAD = {"created_at", "leased_until", "delivered_at", "given_up_at", "erased_at"}
 
 
@@ -30,14 +30,15 @@ def choose(
     ahead: Mapping[str, int],
     further: bool = True,
 ) -> list[Callback]:
-    """Locks and returns up to `room` due rows; `busy` counts the callbacks that were claimed and
-    are not finished, and `ahead` how many more than PER_HOST a host may have.
+    """Locks and returns up to `room` due rows. `busy` counts the callbacks that are claimed and not
+    finished, and `ahead` says how many more than PER_HOST a host may have.
 
-    First it takes one callback for each target that has none, then the oldest. So many callbacks of
-    one team do not keep another team from a host that they share. It reads only ids and hosts at
-    first, and locks only the rows that it chose, because with a long queue most callbacks have to
-    wait. If `further` is False, it reads only the oldest rows and does not search behind them for
-    other hosts: with a long queue for one host, that search reads the whole queue.
+    First it takes one callback for each target for which no callback is being sent, then the oldest
+    callbacks. So a team with many callbacks does not keep another team from a host that both teams
+    share. This function first reads only ids and hosts, and locks only the chosen rows, because
+    most callbacks of a long queue have to wait. If `further` is False, this function reads only the
+    oldest rows and does not search behind them for other hosts. If most of a long queue is for one
+    host, such a search reads the whole queue.
     """
     if room < 1:
         return []
@@ -53,7 +54,7 @@ def choose(
 
 
 class _Row(NamedTuple):
-    """Holds a due callback, as far as it is read before it is chosen."""
+    """Holds the part of a due callback that is read before it is chosen."""
 
     pk: UUID
     target: Target
@@ -62,7 +63,8 @@ class _Row(NamedTuple):
 
 
 class _Choice:
-    """Collects the chosen callbacks, and counts what each target and host has with them."""
+    """Collects the chosen callbacks, and counts the callbacks of each target and host, including
+    the chosen ones."""
 
     def __init__(
         self, at: datetime, room: int, busy: Mapping[Target, int], ahead: Mapping[str, int]
@@ -71,7 +73,7 @@ class _Choice:
         self.room = room
         self.ahead = ahead
         self.chosen: list[UUID] = []
-        # These two include the callbacks of `busy`.
+        # Both counters include the callbacks of `busy`.
         self.by_target = Counter(busy)
         self.by_host: Counter[str] = Counter()
         for target, count in busy.items():
@@ -81,25 +83,27 @@ class _Choice:
 
     @property
     def left_some_out(self) -> bool:
-        """Returns whether a target that may get more has due rows that were not read."""
+        """Returns whether a target that may get more callbacks has due rows that were not read."""
         return self.has_left_out_targets and not all(
             self._is_full(target, most=ANY_NUMBER) for target in self.by_target
         )
 
     def look_at_oldest(self) -> None:
-        """Reads one page of rows whose hosts and targets have room, and takes of it."""
+        """Reads one page of rows whose hosts and targets have room, and takes rows from this
+        page."""
         page = self._page(min(self.room, PAGE_SIZE), ANY_NUMBER)
         self.take(self.take(page, most=1), most=ANY_NUMBER)
 
     def look_at_all(self) -> None:
-        """Reads until it has taken one row for each target that has none, and then the oldest."""
+        """Reads until it has taken one row for each target without a row, and then takes the oldest
+        rows."""
         self.take(self._look(most=1), most=ANY_NUMBER)
         if self.left_some_out:
             self._look(most=ANY_NUMBER)
 
     def _look(self, *, most: int) -> list[_Row]:
         """Reads and takes rows of targets that have fewer than `most`, oldest first. Returns the
-        rows that it passed over because their target had `most` by then."""
+        rows that it skipped because their target already had `most` rows."""
         passed_over: list[_Row] = []
         while (wanted := min(self.room - len(self.chosen), PAGE_SIZE)) > 0:
             page = self._page(wanted, most)
@@ -129,7 +133,8 @@ class _Choice:
     def _page(self, wanted: int, most: int) -> list[_Row]:
         full_hosts = [host for host in self.by_host if self._host_is_full(host)]
         full_targets = [target for target in self.by_target if self._is_full(target, most=most)]
-        limit = -(-wanted // PER_HOST) * PER_HOST  # few different ones: each is another statement
+        # Rounded, because each different limit needs a statement of its own.
+        limit = -(-wanted // PER_HOST) * PER_HOST
         rows = _due(limit, tuple(target.without_answers for target in full_targets)).rows(
             at=self.at, hosts=full_hosts, chosen=self.chosen, **_values_of(full_targets)
         )
@@ -155,8 +160,8 @@ class _Choice:
 
 @lru_cache(maxsize=256)
 def _due(limit: int, full_targets: tuple[bool, ...]) -> CompiledQuery:
-    """Returns the query of due callbacks to other hosts and targets; `full_targets` says of each
-    target whether it is one without answers."""
+    """Returns the query for due callbacks to other hosts and targets. `full_targets` says for each
+    target whether its callbacks have no answers in them."""
     targets = [
         Target(
             parameter(f"team{number}", Callback, "team"),
@@ -182,9 +187,9 @@ def _values_of(targets: Sequence[Target]) -> dict[str, Any]:
 
 @cache
 def _callbacks() -> CompiledQuery:
-    """Returns the query that locks those callbacks, by their ids, that are still due, the oldest
-    first. It reads what is needed to send and to settle them, and of an answer the id of its
-    delivery, which is sent, too."""
+    """Returns the query that locks those callbacks, by their ids, that are still due, oldest first.
+    The query reads the columns that sending and settling need. For a callback with an answer, it
+    also reads the delivery's id, which is sent."""
     due = Callback.objects.due(parameter("at", Callback, "due_at"))
     chosen = due.filter(pk__one_of=list_parameter("ids", Callback, "id"))
     locked = chosen.select_related("response").select_for_update(of=("self",), skip_locked=True)

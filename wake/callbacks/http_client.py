@@ -1,4 +1,5 @@
-"""Sends callbacks and notifications. Only accounts/oidc/outgoing.py makes other HTTP requests."""
+"""Sends callbacks and notifications. Only accounts/sign_in/oidc/outgoing.py makes other HTTP
+requests."""
 
 from __future__ import annotations
 
@@ -16,25 +17,27 @@ from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from wake.callbacks.addresses import CheckedResolver, LookupThreads
-from wake.callbacks.allowlist import Refused, parse
+from wake.callbacks.allowlist import AddressRefused, parse
 
 DEADLINE_SECONDS = 10.0
 MAX_READ_BYTES = 65_536
 MAX_STORED_BYTES = 2_048
 LOOKUP_THREADS = 100
 HEADERS = {"User-Agent": "Wake/1.0", "Accept-Encoding": "identity"}
-ENDS_HEADER = re.compile(r"[\r\n\0]")  # and would begin another one
+ENDS_HEADER = re.compile(r"[\r\n\0]")  # a line break would start another header
 KEPT_DESTINATIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """Describes how one POST ended. A failure of the other server is data, never an exception: if
-    there is no complete answer, `status_code` is None and `error` says why."""
+class PostResult:
+    """Describes how one POST ended. A failure of the other server is data, never an exception. If
+    there is no complete answer, `status_code` is None and `error` says why. `content` has the
+    answer's bytes, if the caller asked for them."""
 
     status_code: int | None = None
     error: str = ""
     answer: str = ""
+    content: bytes = b""
     retry_after: str = ""
     took_ms: int = 0
 
@@ -44,8 +47,8 @@ class Outcome:
 
 
 class HttpClient:
-    """Holds the connections of one sender. It is created, used and closed inside its event loop.
-    `trusted` hosts may have private addresses, and be asked without TLS.
+    """Holds the connections of one sender. The client is created, used and closed inside its event
+    loop. `trusted` hosts may have private addresses, and may be called without TLS.
 
     Only aiohttp's public interface is used
     (docs/decisions/0067-callbacks-use-aiohttps-session.md).
@@ -60,13 +63,13 @@ class HttpClient:
         trusted: Collection[str] = (),
     ) -> None:
         address = partial(_address, trusted=trusted)
-        self._address = lru_cache(KEPT_DESTINATIONS)(address)  # many go to the same URL
+        self._address = lru_cache(KEPT_DESTINATIONS)(address)  # many callbacks go to the same URL
         asyncio.get_running_loop().set_default_executor(LookupThreads(max_workers=LOOKUP_THREADS))
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 resolver=CheckedResolver(dns or aiohttp.ThreadedResolver(), trusted=trusted),
                 limit=0,  # the outbox claims no more than its host limits allow
-                keepalive_timeout=2,  # later, the other side may have closed the connection
+                keepalive_timeout=2,  # later, the receiver may have closed the connection
                 ssl=tls or True,
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -79,9 +82,12 @@ class HttpClient:
     async def close(self) -> None:
         await self._session.close()
 
-    async def post(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> Outcome:
+    async def post(
+        self, url: str, *, body: bytes, headers: Mapping[str, str], wants_content: bool = False
+    ) -> PostResult:
         """Sends one POST. One deadline covers the DNS lookup, the connection and the whole
-        answer. The caller must check the URL with `allowlist.check` first."""
+        answer. The caller must check the URL with `allowlist.check` first. With `wants_content`,
+        the result has the first MAX_READ_BYTES bytes of the answer."""
         started = time.monotonic()
         try:
             address = self._address(url)
@@ -90,15 +96,23 @@ class HttpClient:
                 address, data=body, headers=headers, allow_redirects=False
             )
             try:
-                start = await _start_of(response.content)
+                kept = MAX_READ_BYTES if wants_content else MAX_STORED_BYTES
+                start = await _start_of(response.content, kept=kept)
             finally:
-                response.close()  # unless it was read to its end, and the connection released
-        except (Refused, TimeoutError, aiohttp.ClientError, OSError, UnicodeError) as failure:
-            return Outcome(error=_described(failure), took_ms=_milliseconds_since(started))
-        return Outcome(
+                response.close()  # an answer that was read to its end has released the connection
+        except (
+            AddressRefused,
+            TimeoutError,
+            aiohttp.ClientError,
+            OSError,
+            UnicodeError,
+        ) as failure:
+            return PostResult(error=_described(failure), took_ms=_milliseconds_since(started))
+        return PostResult(
             status_code=response.status,
             error="redirects are not followed" if 300 <= response.status < 400 else "",
-            answer=_printable(start),
+            answer=_printable(start[:MAX_STORED_BYTES]),
+            content=start if wants_content else b"",
             retry_after=response.headers.get("Retry-After", ""),
             took_ms=_milliseconds_since(started),
         )
@@ -110,18 +124,18 @@ def _address(url: str, *, trusted: Collection[str]) -> URL:
 
 
 def _check(headers: Mapping[str, str]) -> None:
-    """Raises Refused if a header contains the end of one."""
+    """Raises AddressRefused if a header contains a line break or U+0000."""
     if ENDS_HEADER.search("".join([*headers, *headers.values()])):
-        raise Refused("bad_header", "A header of this callback contains a line break.")
+        raise AddressRefused("bad_header", "A header of this callback contains a line break.")
 
 
-async def _start_of(content: aiohttp.StreamReader) -> bytes:
-    """Reads at most MAX_READ_BYTES bytes and returns the first MAX_STORED_BYTES of them."""
+async def _start_of(content: aiohttp.StreamReader, *, kept: int) -> bytes:
+    """Reads at most MAX_READ_BYTES bytes and returns the first `kept` of them."""
     start, length = b"", 0
     while length < MAX_READ_BYTES and not content.at_eof():
         chunk = await content.read(MAX_READ_BYTES - length)
         length += len(chunk)
-        start = (start + chunk)[:MAX_STORED_BYTES]
+        start = (start + chunk)[:kept]
     return start
 
 
@@ -143,7 +157,7 @@ def _described(failure: Exception) -> str:
     match failure:
         case TimeoutError():
             return "timed out"
-        case Refused():
+        case AddressRefused():
             return str(failure)
         case aiohttp.ClientConnectorCertificateError():
             why = getattr(failure.certificate_error, "verify_message", "")

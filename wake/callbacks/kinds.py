@@ -1,4 +1,4 @@
-"""Registers the kinds of callbacks: how each is named, allowed, signed and sent."""
+"""Registers the kinds of callbacks: how each kind is named, allowed, signed and sent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Headers = Callable[[Callback, datetime], dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Links the page of a callback to the page of the thing that it is about."""
+    """Links the page of a callback to the page of its subject."""
 
     text: str
     url: str
@@ -24,10 +24,11 @@ class Link:
 @dataclass(frozen=True, slots=True)
 class Kind:
     """Describes a kind of callback. `name` is stored with each row. `start_batch` returns the
-    function that allows and signs each callback of a batch, so that it can look up once what they
-    share; that function returns the request's headers, and raises allowlist.Refused, NoSecret,
-    SecretUnreadable or Unreadable when the callback cannot be sent now. A kind that carries no
-    answer has a `link`, and a `hint` that its page shows until the callback has arrived."""
+    function that allows and signs each callback of a batch. For a whole batch, `start_batch` looks
+    up shared data once. The returned function returns the request's headers. The returned function
+    raises allowlist.AddressRefused, NoSecret, SecretUnreadable or Unreadable if the callback cannot
+    be sent now. A kind that carries no answer has a `link`, and a `hint` that its page shows until
+    the callback has arrived."""
 
     name: str
     title: str

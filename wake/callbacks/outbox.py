@@ -4,6 +4,7 @@ worker sends it later (wake/callbacks/sending.py)."""
 from __future__ import annotations
 
 import json
+import logging
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,12 +20,16 @@ from database import encryption
 from database.encryption import Unreadable
 from wake import signals, wire
 from wake.callbacks import allowlist, circuit_breaker
-from wake.callbacks.allowlist import Refused
-from wake.callbacks.retries import ATTEMPTS_AT_MOST
+from wake.callbacks.allowlist import AddressRefused
+from wake.callbacks.retries import MAX_ATTEMPTS
 from wake.models import Callback, Delivery, Response
+from wake.proof import receipts
 
+log = logging.getLogger(__name__)
+
+RECEIPT_HEADER = "Wake-Receipt"
 ROWS_AT_ONCE = 200
-UNREADABLE_HOST = "(unreadable)"  # not a valid host name, so it delays no other callback
+UNREADABLE_HOST = "(unreadable)"  # no host has this name, so no other callback waits for it
 
 
 class AlreadyDelivered(Exception):
@@ -36,8 +41,8 @@ class NothingLeftToSend(Exception):
 
 
 def queue(response: Response) -> Callback:
-    """Queues the callback of `response`, whose delivery is loaded, inside the transaction that
-    releases it. The callback is due at once."""
+    """Queues the callback of `response`, whose delivery must be loaded, inside the transaction that
+    releases it. The callback is due immediately."""
     delivery = response.delivery
     answer = wire.answer(
         delivery_id=delivery.pk,
@@ -49,15 +54,19 @@ def queue(response: Response) -> Callback:
         responded_at=response.responded_at,
         quorum_json=response.quorum_json,
         is_by_rule=response.rule_version_id is not None,
+        digest=delivery.content_hash if delivery.wants_digest else None,
+        nonce=delivery.nonce if delivery.wants_digest else "",
         at=response.answered_at,
     )
     url, host = _address(delivery)
+    headers = _receipt(response) if delivery.wants_receipt else {}
     callback = Callback.objects.create(
         response=response,
         agent_id=delivery.agent_id,
         team_id=delivery.team_id,
         url=url,
         host=host,
+        headers_ciphertext=_encrypted(headers) if headers else "",
         body=wire.encode(answer),
         due_at=response.responded_at,
     )
@@ -65,10 +74,26 @@ def queue(response: Response) -> Callback:
     return callback
 
 
+def _receipt(response: Response) -> dict[str, str]:
+    """Returns the header with the receipt. Returns no header while the encryption key of the
+    signing key is missing. The answer must not wait for that key, and the agent can fetch the
+    receipt later."""
+    try:
+        receipt = receipts.receipt_of(response, at=response.responded_at or response.answered_at)
+        return {RECEIPT_HEADER: receipts.for_callback(receipt)}
+    except Unreadable:
+        log.warning("The callback of %s is sent without its receipt", response.delivery_id)
+        return {}
+
+
+def _encrypted(headers: Mapping[str, str]) -> str:
+    return encryption.encrypt(json.dumps(dict(headers)).encode()).decode()
+
+
 @dataclass(frozen=True, slots=True)
-class Post:
-    """Describes a callback that carries no answer. `about` is the id of the row that it is about.
-    Its headers are stored encrypted."""
+class CallbackPost:
+    """Describes a callback that carries no answer. `about` is the id of the row of its subject. Its
+    headers are stored encrypted."""
 
     agent: Agent
     about: uuid.UUID
@@ -78,9 +103,9 @@ class Post:
     due_at: datetime
 
 
-def queue_others(posts: Iterable[Post], *, kind: str) -> list[Callback]:
-    """Queues callbacks of a kind that its app has registered (wake/callbacks/kinds.py), inside the
-    transaction that causes them."""
+def queue_others(posts: Iterable[CallbackPost], *, kind: str) -> list[Callback]:
+    """Queues callbacks of a registered kind (wake/callbacks/kinds.py), inside the transaction that
+    causes them."""
     callbacks = [
         Callback(
             kind=kind,
@@ -89,7 +114,7 @@ def queue_others(posts: Iterable[Post], *, kind: str) -> list[Callback]:
             team_id=post.agent.team_id,
             url=post.url,
             host=_host(post.url),
-            headers_ciphertext=encryption.encrypt(json.dumps(dict(post.headers)).encode()).decode(),
+            headers_ciphertext=_encrypted(post.headers),
             body=post.body,
             due_at=post.due_at,
         )
@@ -103,9 +128,9 @@ def queue_others(posts: Iterable[Post], *, kind: str) -> list[Callback]:
 
 @transaction.atomic
 def send_again(callback: Callback, *, by: User, at: datetime, address: str = "") -> None:
-    """Makes a failed callback due at once. The schedule of its retries stays as it is; one that was
-    given up, or whose last try is under way, starts its schedule again. Raises NotAllowed,
-    AlreadyDelivered or NothingLeftToSend."""
+    """Makes a failed callback due immediately. The schedule of its retries stays the same, unless
+    the callback was given up or its last try is under way. In those two cases the schedule starts
+    again. Raises NotAllowed, AlreadyDelivered or NothingLeftToSend."""
     callback = Callback.objects.select_for_update(of=("self",)).get(pk=callback.pk)
     if not may_answer(by, callback.team_id):
         raise NotAllowed(NotAllowed.__doc__)
@@ -113,7 +138,7 @@ def send_again(callback: Callback, *, by: User, at: datetime, address: str = "")
         raise AlreadyDelivered(AlreadyDelivered.__doc__)
     if callback.erased_at is not None:
         raise NothingLeftToSend(NothingLeftToSend.__doc__)
-    if callback.given_up_at is not None or callback.tries >= ATTEMPTS_AT_MOST:
+    if callback.given_up_at is not None or callback.tries >= MAX_ATTEMPTS:
         callback.given_up_at = None
         callback.tries = 0
     callback.due_at = at
@@ -142,9 +167,9 @@ def _address(delivery: Delivery) -> tuple[Any, str]:
 
 
 def _host(url: str) -> str:
-    """Returns the host by which limits are counted, or an empty text for a URL that is refused only
-    when it is sent."""
+    """Returns the host for the host limits, or an empty text if the URL has no valid host. A URL
+    without a valid host is refused when the callback is sent."""
     try:
         return allowlist.parse(url).name
-    except Refused:
+    except AddressRefused:
         return ""

@@ -1,4 +1,5 @@
-"""Decides when a failed callback is tried again: for about three days, and not all at once."""
+"""Decides when a failed callback is tried again: for about three days, with different waits for
+each callback."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-from wake.callbacks.http_client import Outcome
+from wake.callbacks.http_client import PostResult
 
 SCHEDULE = [
     timedelta(seconds=5),
@@ -20,8 +21,8 @@ SCHEDULE = [
     timedelta(hours=20),
     timedelta(hours=24),
 ]
-ATTEMPTS_AT_MOST = len(SCHEDULE) + 1
-JITTER = 0.2  # so that callbacks that failed together are not retried together
+MAX_ATTEMPTS = len(SCHEDULE) + 1
+JITTER = 0.2  # so that callbacks that fail at the same time are retried at different times
 LONGEST_WAIT = max(SCHEDULE)
 ASKS_FOR_TIME = {429, 503}
 
@@ -31,9 +32,9 @@ def wait(tries: int) -> timedelta:
     return _with_jitter(SCHEDULE[tries - 1])
 
 
-def asked_for(outcome: Outcome, at: datetime) -> timedelta:
-    """Returns how long the receiver asks to wait: zero for most outcomes, and at most the longest
-    wait of the schedule."""
+def asked_for(outcome: PostResult, at: datetime) -> timedelta:
+    """Returns how long the receiver asks to wait. This is zero for most outcomes, and never longer
+    than the longest wait of the schedule."""
     if outcome.status_code not in ASKS_FOR_TIME:
         return timedelta(0)
     return _with_jitter(min(_retry_after(outcome.retry_after, at), LONGEST_WAIT))
@@ -44,8 +45,8 @@ def _with_jitter(planned: timedelta) -> timedelta:
 
 
 def _retry_after(text: str, at: datetime) -> timedelta:
-    """Reads seconds or a date (RFC 9110, section 10.2.3). Returns zero if it is neither, or is
-    over."""
+    """Reads seconds or a date (RFC 9110, section 10.2.3). Returns zero if the text is neither, or
+    the date has passed."""
     text = text.strip()
     if re.fullmatch(r"[0-9]{1,9}", text):
         return timedelta(seconds=int(text))

@@ -1,5 +1,5 @@
-"""Sends due callbacks: claims some, sends them at the same time, and settles those that are
-finished, until none is due."""
+"""Claims due callbacks, sends them at the same time, and settles the finished ones, until none is
+due."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from database.clock import database_now
 from database.encryption import Unreadable
 from database.sweeps import together
 from wake.callbacks import kinds
-from wake.callbacks.allowlist import Refused
+from wake.callbacks.allowlist import AddressRefused
 from wake.callbacks.attempts import AT_ONCE, Finished, claim, give_back, settle
 from wake.callbacks.host_limits import PER_HOST
-from wake.callbacks.http_client import HttpClient, Outcome
+from wake.callbacks.http_client import HttpClient, PostResult
 from wake.callbacks.signatures import NoSecret
 from wake.models import Callback
 from wake.models.callbacks import Target
 
 log = logging.getLogger(__name__)
 
-Sent = tuple[Callback, Outcome | None]
+Sent = tuple[Callback, PostResult | None]
 
 SETTLE_AT_ONCE = 100
 DRAIN_SECONDS = 30.0
 TICK_SECONDS = 0.1
-# What is not settled when a sender dies is sent again, and has lost one of its tries.
+# If a sender dies, its unsettled callbacks are sent again, and each has lost one try.
 SETTLE_SECONDS = 0.025
-# A callback that was claimed ahead of its host's limit is given back after waiting for so long.
+# A callback that was claimed ahead of its host's limit is given back after waiting this long.
 TURN_SECONDS = 0.5
 
 
@@ -50,8 +50,8 @@ def send_due(
     open_client: Callable[[], HttpClient] = HttpClient,
     seconds: float = DRAIN_SECONDS,
 ) -> int:
-    """Sends due callbacks until none is left, and claims no more after so many seconds; returns how
-    many attempts were settled. Does nothing while another process on this machine is sending."""
+    """Sends due callbacks until none is left; returns how many attempts were settled. After
+    `seconds` it claims no more. Does nothing while another process on this machine is sending."""
     if not Callback.objects.due(clock()).exists():
         return 0
     with asyncio.Runner() as runner:
@@ -77,10 +77,10 @@ def send_due(
                     if slots.unfinished:
                         finished.add(runner.run(slots.wait()))
                     elif finished.pairs:
-                        finished.settle()  # a success can make others due
+                        finished.settle()  # a success can make other callbacks of the target due
                     elif further:
                         break
-            while slots.unfinished:  # outside the lock, so that the next sender need not wait
+            while slots.unfinished:  # outside the lock, so that the next sender does not wait
                 finished.add(runner.run(slots.wait()))
             finished.settle()
         finally:
@@ -89,7 +89,7 @@ def send_due(
 
 
 class _Turn(NamedTuple):
-    """Holds a callback that waits for its turn, and what is sent then."""
+    """Holds a callback that waits for its turn, and its request."""
 
     callback: Callback
     url: str
@@ -99,12 +99,14 @@ class _Turn(NamedTuple):
 
 
 class _Slots:
-    """Sends callbacks in slots: a host has at most PER_HOST, and a slot sends one after the other.
+    """Sends callbacks in slots: a host has at most PER_HOST slots, and each slot sends one callback
+    after the other.
 
-    A callback that waits for its turn for too long, or while another one to its host fails, is not
-    sent, and its outcome is None. What a kind looks up once for a batch (allowed hosts, secrets) is
-    looked up again after a tick. `pace` counts what arrived at each host in the last tick: so many
-    more may be claimed, because they will get their turn within about a tick.
+    A callback is not sent, and its outcome is None, if it waits too long for its turn, or if
+    another callback to its host fails meanwhile. Facts that a kind looks up once for a batch
+    (allowed hosts, secrets) are looked up again after a tick. `pace` counts the callbacks that
+    arrived at each host in the last tick. For each host, that many further callbacks may be
+    claimed, because they will be sent within about a tick.
     """
 
     def __init__(self, client: HttpClient, loop: asyncio.AbstractEventLoop) -> None:
@@ -129,7 +131,7 @@ class _Slots:
 
     @property
     def unfinished(self) -> int:
-        """Counts the callbacks that `wait` has not returned."""
+        """Counts the callbacks that `wait` has not returned yet."""
         return self.in_flight + len(self.finished)
 
     def start(self, claimed: Iterable[Callback], *, at: datetime) -> None:
@@ -144,8 +146,8 @@ class _Slots:
             self._queue(callback, at)
 
     async def wait(self) -> list[Sent]:
-        """Waits for a tick, or until a callback is finished and others had a moment to follow;
-        returns those that are."""
+        """Waits for a tick. Stops waiting earlier if a callback is finished, but leaves other
+        callbacks a moment to finish, too. Returns the finished callbacks."""
         await _within(TICK_SECONDS, self.some_finished)
         await _within(SETTLE_SECONDS, self.all_finished)
         for waiting in self.waiting.values():
@@ -155,15 +157,16 @@ class _Slots:
         return finished
 
     def _queue(self, callback: Callback, at: datetime) -> None:
-        """Prepares the request, and opens a slot for it unless its host has PER_HOST slots."""
+        """Prepares the request, and opens a slot for its host unless the host has PER_HOST
+        slots."""
         kind, host = kinds.kind_of(callback), callback.host
         if kind.name not in self.headers_of:
             self.headers_of[kind.name] = kind.start_batch()
         try:
             url, body = callback.url, bytes(callback.body)
             headers = self.headers_of[kind.name](callback, at)
-        except (Refused, SecretUnreadable, NoSecret, Unreadable) as reason:
-            self._finish(callback, Outcome(error=str(reason)))
+        except (AddressRefused, SecretUnreadable, NoSecret, Unreadable) as reason:
+            self._finish(callback, PostResult(error=str(reason)))
             return
         self.waiting[host].append(_Turn(callback, url, body, headers, self.loop.time()))
         if len(self.slots[host]) < PER_HOST:
@@ -184,19 +187,19 @@ class _Slots:
         if not self.slots[host]:
             del self.slots[host], self.waiting[host]
 
-    async def _send(self, turn: _Turn) -> Outcome:
+    async def _send(self, turn: _Turn) -> PostResult:
         try:
             return await self.client.post(turn.url, body=turn.body, headers=turn.headers)
         except Exception:
             log.exception("A callback could not be sent because of an internal error")
-            return Outcome(error="Wake failed to send this callback. The server's log says why.")
+            return PostResult(error="Wake failed to send this callback. The server's log says why.")
 
     def _give_back(self, waiting: deque[_Turn], *, until: float) -> None:
-        """Gives back those that have waited since before `until`."""
+        """Gives back the callbacks that have waited since before `until`."""
         while waiting and waiting[0].since < until:
             self._finish(waiting.popleft().callback, None)
 
-    def _finish(self, callback: Callback, outcome: Outcome | None) -> None:
+    def _finish(self, callback: Callback, outcome: PostResult | None) -> None:
         self.in_flight -= 1
         self.targets[callback.target] -= 1
         self.finished.append((callback, outcome))
@@ -210,16 +213,16 @@ async def _opened(open_client: Callable[[], HttpClient]) -> HttpClient:
 
 
 async def _within(seconds: float, event: asyncio.Event) -> None:
-    """Waits for the event, but no longer than this."""
+    """Waits for the event, but not longer than `seconds`."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
 
 
 class _Finished:
-    """Collects attempts that arrived, because they are settled in as many statements as one. Their
-    hosts get the next ones meanwhile. A failure is settled at once: it decides what may be sent
-    there."""
+    """Collects attempts that arrived, because settling many takes as many statements as settling
+    one. Until they are settled, their hosts already get the next callbacks. A failure is settled
+    immediately, because it decides which callbacks may be sent to that host."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self.clock = clock
@@ -228,7 +231,7 @@ class _Finished:
         self.settled_at = time.monotonic()
 
     def add(self, results: Sequence[Sent]) -> None:
-        """Adds those that were sent, and gives the others back."""
+        """Adds the attempts that were sent, and gives the other callbacks back."""
         pairs = [(callback, outcome) for callback, outcome in results if outcome is not None]
         if len(pairs) < len(results):
             unsent = [callback for callback, outcome in results if outcome is None]
@@ -242,8 +245,8 @@ class _Finished:
             self.settle()
 
     def settle(self) -> None:
-        """Settles what was collected. If the database is away, the leases end, and the next
-        sender's requests have the same ids."""
+        """Settles the collected attempts. If the database is away, the attempts are not settled.
+        Their leases end, and the next sender sends the callbacks again, with the same ids."""
         pairs, self.pairs = self.pairs, []
         self.settled_at = time.monotonic()
         work = partial(settle, at=self.clock())
@@ -252,8 +255,8 @@ class _Finished:
 
 @contextmanager
 def _only_sender() -> Iterator[bool]:
-    """Allows one sender on a machine, so that slow receivers occupy one process of a worker and not
-    all. The kernel releases the lock of a process that dies, and a lock on a folder needs no
+    """Allows only one sender on a machine, so that slow receivers occupy one process of a worker
+    and not all. The kernel releases the lock of a process that dies, and locking a folder needs no
     file."""
     folder = settings.WAKE_DATA if settings.WAKE_DATA.is_dir() else settings.BASE_DIR
     descriptor = os.open(folder, os.O_RDONLY)

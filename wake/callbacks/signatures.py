@@ -1,4 +1,4 @@
-"""Signs callbacks and notifications as the specification and Standard Webhooks demand."""
+"""Signs callbacks and notifications as the specification and Standard Webhooks require."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ class NoSecret(Exception):
 
 
 def sign(body: bytes, *, secrets: Sequence[str], message_id: str, at: datetime) -> dict[str, str]:
-    """Returns the headers that prove who sent `body`. `secrets` are those in use, oldest first.
+    """Returns the headers that prove who sent `body`. `secrets` are the secrets in use, oldest
+    first.
 
     `X-Wake-Signature` is made with the whole text of the oldest secret (spec, "Webhook
     Signatures"). `webhook-signature` (standardwebhooks.com) has one signature for each secret, made
-    with the bytes that its text encodes. It covers the id, the time and the body, so that a
-    receiver can refuse a replay.
+    with the bytes that its text encodes. The signature covers the id, the time and the body, so
+    that a receiver can refuse a replay.
     """
     if not secrets:
         raise NoSecret(NoSecret.__doc__)
@@ -31,7 +32,7 @@ def sign(body: bytes, *, secrets: Sequence[str], message_id: str, at: datetime) 
 def standard_headers(
     body: bytes, *, secrets: Sequence[str], message_id: str, at: datetime
 ) -> dict[str, str]:
-    """Returns those of Standard Webhooks alone, which notifications have."""
+    """Returns only the headers of Standard Webhooks, which notifications have."""
     timestamp = str(int(at.timestamp()))
     standard = (_standard(body, secret, message_id, timestamp) for secret in secrets)
     return {

@@ -14,21 +14,22 @@ from accounts.audit import Actor, record
 from accounts.models import Agent
 from wake import wire
 from wake.callbacks import allowlist, signatures
-from wake.callbacks.allowlist import Refused
-from wake.callbacks.http_client import HttpClient, Outcome
+from wake.callbacks.allowlist import AddressRefused
+from wake.callbacks.http_client import HttpClient, PostResult
 from wake.callbacks.signatures import NoSecret
 
-# For each process: a test waits for another server and occupies one of its few threads.
+# This many may run in each process. A test waits for another server and occupies one of the few
+# threads.
 CONCURRENT_TESTS = 2
 BUSY = "Another test is running. Nothing was sent; try again in ten seconds."
 _slots = threading.BoundedSemaphore(CONCURRENT_TESTS)
 
 
-def send_test_callback(agent: Agent, url: str, *, by: Actor, at: datetime) -> Outcome:
+def send_test_callback(agent: Agent, url: str, *, by: Actor, at: datetime) -> PostResult:
     """Sends one attempt, signed like every callback of this agent, and waits for its outcome.
 
-    The body says `pending` for a delivery that does not exist, so that no receiver takes it for an
-    answer (docs/protocol.md, Callbacks). If nothing was sent, `error` says why.
+    The body says `pending` for a delivery that does not exist, so that no receiver takes the test
+    for an answer (docs/protocol.md, Callbacks). If nothing was sent, `error` says why.
     """
     unused_id = uuid4()
     body = wire.encode(wire.answer(delivery_id=unused_id, expires_at=None, at=at))
@@ -36,22 +37,22 @@ def send_test_callback(agent: Agent, url: str, *, by: Actor, at: datetime) -> Ou
         allowlist.check(url, team_id=agent.team_id)
         secrets = secrets_of(agent.pk)
         headers = signatures.sign(body, secrets=secrets, message_id=str(unused_id), at=at)
-    except (Refused, NoSecret, SecretUnreadable) as reason:
-        return Outcome(error=str(reason))
+    except (AddressRefused, NoSecret, SecretUnreadable) as reason:
+        return PostResult(error=str(reason))
     headers |= {"X-Wake-Delivery-Id": str(unused_id), "Content-Type": "application/json"}
     host = allowlist.parse(url).name
     if not _slots.acquire(blocking=False):
-        return Outcome(error=BUSY)
+        return PostResult(error=BUSY)
     try:
         record("callback.rehearsed", by=by, of=agent, team=agent.team_id, at=at, host=host)
         if not connection.in_atomic_block:
-            connection.close()  # back to the pool, as in wake/api/long_poll.py
+            connection.close()  # the pool gets the connection back, as in wake/api/long_poll.py
         return asyncio.run(_post(url, body=body, headers=headers))
     finally:
         _slots.release()
 
 
-async def _post(url: str, *, body: bytes, headers: dict[str, str]) -> Outcome:
+async def _post(url: str, *, body: bytes, headers: dict[str, str]) -> PostResult:
     client = HttpClient()
     try:
         return await client.post(url, body=body, headers=headers)

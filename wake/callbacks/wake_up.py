@@ -1,4 +1,4 @@
-"""Asks a worker to send due callbacks now, without making the caller wait for the broker."""
+"""Notifies a worker to send due callbacks now, without making the caller wait for the broker."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ log = logging.getLogger(__name__)
 
 
 class WakeUp:
-    """Calls `send` from a thread of its own, once for all requests that came meanwhile.
+    """Calls `send` from its own thread, once for all requests that came meanwhile.
 
-    A broker that refuses connections, hangs or is slow therefore costs the caller nothing. If a
-    wake-up is lost, the next sweep sends what is due.
+    So a broker that refuses connections, hangs or is slow does not delay the caller. If a wake-up
+    is lost, the next sweep sends the due callbacks.
     """
 
     def __init__(self, send: Callable[[], object]) -> None:
         self._send = send
         self._reset()
-        os.register_at_fork(after_in_child=self._reset)  # a fork has no threads but its own
+        os.register_at_fork(after_in_child=self._reset)  # a forked process has only its own thread
 
     def _reset(self) -> None:
         self._requested = threading.Event()
@@ -35,7 +35,7 @@ class WakeUp:
             try:
                 self._thread = threading.Thread(target=self._run, name="wake-up", daemon=True)
                 self._thread.start()
-            except RuntimeError as error:  # no more threads, or the process is going down
+            except RuntimeError as error:  # no thread can start, or the process is ending
                 log.warning("No wake-up can be sent: %s", error)
             finally:
                 self._starting.release()

@@ -1,4 +1,4 @@
-"""Copies the database into a new folder, with a manifest that says what the copy contains.
+"""Copies the database into a new folder, with a manifest of the copy's contents.
 
 Only the owner of the files can read them: they contain what the database contains.
 """
@@ -21,7 +21,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from accounts.audit.noted_tips import note_tips
+from accounts.log import manifest as log_manifest
 from database.clock import database_now
 
 MANIFEST = "manifest.json"
@@ -33,15 +33,15 @@ class BackupFailed(Exception):
 
 
 def back_up(folder: Path) -> dict[str, Any]:
-    """Returns the manifest. Raises BackupFailed, and leaves nothing behind then. The manifest is
-    written last, so a folder without one is no backup."""
+    """Returns the manifest. Raises BackupFailed, and then leaves nothing behind. The manifest is
+    written last, so a folder without one is not a backup."""
     try:
         folder.mkdir(mode=0o700, parents=True)
     except OSError as error:
         raise BackupFailed(f"{folder}: {error.strerror}. Name a folder that is new.") from error
     try:
         copy = folder / COPIES[connection.vendor]
-        # Before the copy, which then contains at least what the manifest says.
+        # Read before the copy, which then contains at least the contents of the manifest.
         manifest = contents()
         copy.touch(mode=0o600)
         COPY_TO[connection.vendor](copy)
@@ -59,12 +59,12 @@ def back_up(folder: Path) -> dict[str, Any]:
 
 
 def contents() -> dict[str, Any]:
-    """Returns what a copy that is made afterwards contains at least."""
+    """Returns the minimum contents of a copy that is made afterwards."""
     return {
         "version": _version(),
         "made_at": database_now().isoformat(),
         "database": connection.vendor,
-        "audit": note_tips(),
+        "audit": log_manifest.signed(),
         "migrations": _newest_migrations(MigrationRecorder(connection).applied_migrations()),
     }
 
@@ -79,7 +79,7 @@ def _version() -> str:
 
 
 def _newest_migrations(applied: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Returns the newest of each app: their names begin with their numbers."""
+    """Returns the newest migration of each app. The name of a migration begins with its number."""
     return dict(sorted(applied))
 
 
@@ -103,7 +103,7 @@ def _dump_postgresql(copy: Path) -> None:
 
 
 def _dump_sqlite(copy: Path) -> None:
-    """Copies what is in the `-wal` file as well. SQLite accepts an empty file as its target."""
+    """Also copies the content of the `-wal` file. SQLite accepts an empty file as its target."""
     with closing(sqlite3.connect(connection.settings_dict["NAME"])) as database:
         database.execute("VACUUM INTO ?", [str(copy)])
 

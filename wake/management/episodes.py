@@ -1,5 +1,5 @@
-"""Plays what demo/*.toml tells: each delivery, answer and callback at its own time, by the real
-verbs."""
+"""Plays the stories of demo/*.toml: each delivery, answer and callback at its own time, through the
+real verbs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from accounts.agents import keys, registration
 from accounts.audit import Actor
 from accounts.models import Agent, ApiKey, ClaimedId, Team, User
 from database.idempotency import Idempotency
-from wake import pickups
+from wake import claims, outcomes, pickups
 from wake.acknowledgements import acknowledge
 from wake.answering import rules as answering_rules
 from wake.assignment.rules import LONGEST_DAYS
 from wake.callbacks import allowlist, attempts
-from wake.callbacks.http_client import Outcome
+from wake.callbacks.http_client import PostResult
 from wake.deadlines import time_out_overdue
 from wake.deliveries import deliver
 from wake.management.drawings import drawn
@@ -32,7 +32,8 @@ from wake.models import AnsweringRule, Callback, Delivery, Response
 from wake.responses import release, respond
 
 FOLDER = Path(__file__).with_name("demo")
-# `2d 3h` before now, or after something else; the longest first.
+# Lengths of time are written like `2d 3h`, the longest unit first. Each length is subtracted from
+# now, or added to the time of another event.
 UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 AMOUNT = re.compile(r"(\d+)([dhms])")
 DRAWING = re.compile(r"drawn:(\w+)")
@@ -43,9 +44,9 @@ Script = dict[str, Any]
 
 @transaction.atomic
 def play(team: Team, *, people: dict[str, User], by: Actor, at: datetime) -> int:
-    """Adds the deliveries that are not there yet and returns how many. It is one transaction, so
-    that no page shows half of them and no worker claims a callback whose attempts are still being
-    written."""
+    """Adds the deliveries that do not exist yet and returns how many. All of this is one
+    transaction, so that no page shows half of the deliveries and no worker claims a callback whose
+    attempts are still being written."""
     episodes = [
         Episode(script, cast=cast, people=people, now=at)
         for cast in casts(team, by=by, at=at)
@@ -61,8 +62,9 @@ def play(team: Team, *, people: dict[str, User], by: Actor, at: datetime) -> int
 
 
 def _try_a_rule(team: Team, *, by: Actor, at: datetime) -> None:
-    """Adds a rule in shadow since before the first delivery, so that its page has results."""
-    terms: answering_rules.Terms = {
+    """Adds a rule that has been in shadow since before the first delivery, so that its page has
+    results."""
+    terms: answering_rules.AnsweringTerms = {
         "agents": [],
         "types": [Delivery.Type.OUTPUT],
         "thread_prefix": "",
@@ -84,7 +86,8 @@ def casts(team: Team, *, by: Actor, at: datetime) -> list[Cast]:
 
 
 class Cast:
-    """Holds one file: an agent, a key of each mode that it uses, and its deliveries."""
+    """Holds the content of one file: an agent, a key of each mode that it uses, and its
+    deliveries."""
 
     def __init__(self, script: Script, team: Team, *, by: Actor, at: datetime) -> None:
         self.provider: str = script["provider"]
@@ -117,7 +120,7 @@ def _registered(script: Script, team: Team, *, by: Actor, since: datetime) -> Ag
 
 
 class Episode:
-    """Plays one delivery and what happened to it, as events with their times."""
+    """Plays one delivery and its story, as events with their times."""
 
     def __init__(
         self, script: Script, *, cast: Cast, people: dict[str, User], now: datetime
@@ -157,6 +160,9 @@ class Episode:
         if "picked_up" in answer:
             asked_at = at + timedelta(minutes=4)
             yield asked_at, partial(self._pick_up, answer["picked_up"], asked_at)
+        if "outcome" in answer:
+            acts_at = at + length(answer["outcome"]["after"])
+            yield acts_at, partial(self._act, answer["outcome"], acts_at)
 
     def _deliver(self) -> None:
         script, key = self.script, self.cast.keys[self.script.get("mode", ApiKey.Mode.LIVE)]
@@ -211,7 +217,7 @@ class Episode:
         of_this = Callback.objects.filter(response__delivery=self.delivery)
         of_this.update(tries=F("tries") + 1)
         Response.objects.not_sent().filter(callback__in=of_this).update(sent_at=at)
-        outcome = Outcome(
+        outcome = PostResult(
             status_code=attempt.get("status"),
             error=attempt.get("error", ""),
             answer=attempt.get("answer", ""),
@@ -227,6 +233,14 @@ class Episode:
             pickups.sweep(key, pickups.SweepQuery(), at=at)
         keys.touch(key, at=at)
 
+    def _act(self, outcome: Script, at: datetime) -> None:
+        """Uses the approval, and reports what came of it."""
+        key, delivery = self.cast.keys[ApiKey.Mode.LIVE], self.delivery
+        claims.claim(claims.Claimant(key), delivery.pk, digest=delivery.content_hash, at=at)
+        summary = outcome["summary"]
+        outcomes.report(key, delivery.pk, status=outcome["status"], summary=summary, at=at)
+        keys.touch(key, at=at)
+
 
 def _with_drawings(json_text: str) -> str:
     """Returns the JSON with pictures in place of their names, such as `drawn:harbour`."""
@@ -234,5 +248,5 @@ def _with_drawings(json_text: str) -> str:
 
 
 def length(text: str) -> timedelta:
-    """Reads a length of time such as `1d 3h 20m 5s`. An empty text is no time."""
+    """Reads a length of time such as `1d 3h 20m 5s`. An empty text means zero."""
     return timedelta(**{UNITS[unit]: int(count) for count, unit in AMOUNT.findall(text)})

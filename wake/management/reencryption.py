@@ -1,7 +1,9 @@
-"""Encrypts everything again with the newest key, and content as the setting requires now.
+"""Encrypts everything again with the newest key, and encrypts or decrypts content as the setting
+requires.
 
-Each batch is a transaction that locks rows of one table only, in the order of their ids, so it can
-run beside a server. It can be stopped and run again, and skips rows that are already right.
+Each batch is a transaction that locks rows of one table only, in the order of their ids, so a
+server can run at the same time. The re-encryption can be stopped and run again. Rows that are
+already right are skipped.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from database.encrypted_columns import Ciphertext, ContentField
 from wake.models import StoredFile
 
 ROWS_AT_ONCE = 100
-FILES_AT_ONCE = 4  # each may have megabytes
-# Secrets have a column whose name ends like this, and are never stored plainly.
+FILES_AT_ONCE = 4  # only few, because each may have megabytes
+# Columns of secrets have names that end like this, and are never stored as plain text.
 SECRET = "ciphertext"  # noqa: S105 - a name
 
 
@@ -40,8 +42,8 @@ class StillEncrypting(Exception):
 
 
 def reencrypt(*, decrypt: bool = False) -> Iterator[Rewritten]:
-    """Encrypts one table after the other again. With `decrypt`, content is stored unencrypted;
-    secrets never are. Raises StillEncrypting."""
+    """Encrypts all tables again, one after the other. With `decrypt`, content is stored
+    unencrypted, but secrets never are. Raises StillEncrypting."""
     if decrypt and settings.WAKE_ENCRYPT_CONTENT:
         raise StillEncrypting(StillEncrypting.__doc__)
     for model, names in _encrypted():
@@ -53,7 +55,8 @@ def reencrypt(*, decrypt: bool = False) -> Iterator[Rewritten]:
 
 
 def _encrypted() -> Iterator[tuple[type[models.Model], list[str]]]:
-    """Yields each model that has columns with content or secrets, with the names of those."""
+    """Yields each model that has columns with content or secrets, with the names of those
+    columns."""
     for model in apps.get_models():
         fields = model._meta.concrete_fields
         names = [f.name for f in fields if isinstance(f, ContentField) or f.name.endswith(SECRET)]

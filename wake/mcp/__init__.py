@@ -1,2 +1,1 @@
-"""Serves the Model Context Protocol at /mcp: an agent that speaks it needs only the address and a
-key."""
+"""Serves the Model Context Protocol at /mcp. An MCP agent needs only the address and a key."""

@@ -7,15 +7,15 @@ from typing import Any
 from rest_framework.exceptions import ValidationError
 
 from pages.characters.names import is_visible
-from wake.api.serializers import LONGEST_LABEL, LONGEST_NAME, MOST_OPTIONS
-from wake.mcp.schemas import MOST_CHOICES
+from wake.api.serializers import LONGEST_LABEL, LONGEST_NAME, MAX_OPTIONS
+from wake.mcp.schemas import MAX_CHOICES
 
 CHOICE, FIELD = "choice", "field"
 Json = dict[str, Any]
 
 
 def with_choices(details: Any, options: Any, choices: Any) -> Json:
-    """Returns details as typed blocks: what was sent, and the choices. Raises ValidationError."""
+    """Returns details as typed blocks: the sent blocks and the choices. Raises ValidationError."""
     asked = [] if options is None else [_block("options", {"options": options})]
     asked += [] if choices is None else _checked(choices)
     blocks = _typed_blocks(details)
@@ -26,13 +26,13 @@ def with_choices(details: Any, options: Any, choices: Any) -> Json:
     if blocks is not None:
         sent = details.get("text")
         text = f"{sent}\n{text}" if isinstance(sent, str) else text
-        # In front, because a page shows no more than a number of blocks.
+        # The choices come first, because a page shows a limited number of blocks.
         return {**details, "text": text, "blocks": [*asked, *blocks]}
     return {"wake_blocks": 1, "text": text, "blocks": [*_as_block(details), *asked]}
 
 
 def _typed_blocks(details: Any) -> list[Any] | None:
-    """Returns the blocks of details that are typed blocks already, or None."""
+    """Returns the blocks of details that already are typed blocks, or None."""
     match details:
         case {"wake_blocks": 1, "blocks": list(blocks)}:
             return blocks
@@ -56,8 +56,8 @@ def _as_block(details: Any) -> list[Json]:
 
 
 def _checked(choices: Any) -> list[Json]:
-    if not isinstance(choices, list) or not 1 <= len(choices) <= MOST_CHOICES:
-        raise ValidationError({"choices": [f"Must be a list of 1 to {MOST_CHOICES} choices."]})
+    if not isinstance(choices, list) or not 1 <= len(choices) <= MAX_CHOICES:
+        raise ValidationError({"choices": [f"Must be a list of 1 to {MAX_CHOICES} choices."]})
     return [_named(choice) for choice in choices]
 
 
@@ -76,11 +76,11 @@ def _named(choice: Any) -> Json:
 
 def _block(argument: str, choice: Json) -> Json:
     options = choice["options"]
-    is_list = isinstance(options, list) and 1 <= len(options) <= MOST_OPTIONS
+    is_list = isinstance(options, list) and 1 <= len(options) <= MAX_OPTIONS
     lines = [each for each in options if _is_line(each, LONGEST_NAME)] if is_list else []
     if not lines or len(set(lines)) < len(options):
         problem = (
-            f"Options are 1 to {MOST_OPTIONS} different texts of at most {LONGEST_NAME} characters "
+            f"Options are 1 to {MAX_OPTIONS} different texts of at most {LONGEST_NAME} characters "
             "on one line."
         )
         raise ValidationError({argument: [problem]})
@@ -94,7 +94,7 @@ def _is_line(text: Any, longest: int) -> bool:
 
 
 def _in_words(choices: list[Json]) -> str:
-    """Returns the version for readers that do not know typed blocks."""
+    """Returns a plain version of the choices, for readers that do not know typed blocks."""
     lines: list[str] = []
     for choice in choices:
         lines += [choice["label"]] if "label" in choice else []

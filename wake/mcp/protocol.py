@@ -1,8 +1,8 @@
-"""Reads JSON-RPC requests of both eras of MCP, and writes their answers.
+"""Reads JSON-RPC requests of both generations of MCP, and writes their answers.
 
-Since 2026-07-28 each request stands alone: its version, the client's name and capabilities travel
-in `params._meta`, and headers repeat what proxies need. Clients of earlier revisions begin with
-`initialize`. Neither has a session here.
+Since 2026-07-28 each request stands alone: its version, the client's name and capabilities are in
+`params._meta`, and headers repeat the parts that proxies need. Clients of earlier revisions begin
+with `initialize`. Wake has no sessions for either generation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VERSIONS = (STATELESS_VERSION, *HANDSHAKE_VERSIONS)
 META = "io.modelcontextprotocol/"
 TASKS = f"{META}tasks"
 CACHE_MS = 300_000
-# The parameter that the header Mcp-Name repeats.
+# The header Mcp-Name repeats this parameter.
 NAMED_BY = {
     "tools/call": "name",
     "tasks/get": "taskId",
@@ -51,7 +51,7 @@ STATUS_CODES = {
 }
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The request is answered with this error of JSON-RPC."""
 
     def __init__(self, code: int, message: str, *, data: Any = None) -> None:
@@ -60,8 +60,8 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """Holds a request, or a notification if its `id` is None."""
+class McpCall:
+    """Holds a request, or a notification if `id` is None."""
 
     id: Id | None
     method: str
@@ -72,18 +72,18 @@ class Call:
 
 
 def id_of(value: Any) -> Id | None:
-    """Returns the id of a request if an answer may repeat it."""
+    """Returns the id of a request if it has a type that an answer may repeat."""
     id = value.get("id") if isinstance(value, dict) else None
-    # To Python true is a number.
+    # In Python, true is a number.
     return id if isinstance(id, str | int) and not isinstance(id, bool) else None
 
 
-def read(value: Any, headers: Mapping[str, str]) -> Call:
-    """Reads the parsed body. `headers` finds names in any case. Raises Refused."""
+def read(value: Any, headers: Mapping[str, str]) -> McpCall:
+    """Reads the parsed body. `headers` finds names in any case. Raises RequestRefused."""
     method, params = _envelope(value)
     meta = params.get("_meta")
     if "id" not in value:
-        return Call(None, method, params, is_stateless=False, client_name="")
+        return McpCall(None, method, params, is_stateless=False, client_name="")
     if _is_stateless(method, meta, headers):
         meta = _checked_meta(meta)
         _check_headers(method, params, meta[f"{META}protocolVersion"], headers)
@@ -92,7 +92,7 @@ def read(value: Any, headers: Mapping[str, str]) -> Call:
         name = _name(meta.get(f"{META}clientInfo"))
         extensions = meta[f"{META}clientCapabilities"].get("extensions")
         takes_tasks = isinstance(extensions, dict) and TASKS in extensions
-        return Call(
+        return McpCall(
             id_of(value),
             method,
             params,
@@ -104,11 +104,11 @@ def read(value: Any, headers: Mapping[str, str]) -> Call:
     if version and version not in HANDSHAKE_VERSIONS:
         raise _unsupported(version)
     name = _name(params.get("clientInfo"))
-    return Call(id_of(value), method, params, is_stateless=False, client_name=name)
+    return McpCall(id_of(value), method, params, is_stateless=False, client_name=name)
 
 
-def answered(call: Call, result: Json, *, server: Json, is_list: bool = False) -> Json:
-    """Returns the response. `is_list` is for what a client may keep for a while."""
+def answered(call: McpCall, result: Json, *, server: Json, is_list: bool = False) -> Json:
+    """Returns the response. `is_list` is True for results that a client may cache for a while."""
     if call.is_stateless:
         result = {"resultType": "complete", **result, "_meta": {f"{META}serverInfo": server}}
         if is_list:
@@ -116,7 +116,7 @@ def answered(call: Call, result: Json, *, server: Json, is_list: bool = False) -
     return {"jsonrpc": "2.0", "id": call.id, "result": result}
 
 
-def refused(id: Id | None, failure: Refused) -> Json:
+def refused(id: Id | None, failure: RequestRefused) -> Json:
     error: Json = {"code": failure.code, "message": str(failure)}
     if failure.data is not None:
         error["data"] = failure.data
@@ -125,17 +125,17 @@ def refused(id: Id | None, failure: Refused) -> Json:
 
 def _envelope(value: Any) -> tuple[str, Json]:
     if isinstance(value, list):
-        raise Refused(INVALID_REQUEST, "Send one request at a time, not a batch.")
+        raise RequestRefused(INVALID_REQUEST, "Send one request at a time, not a batch.")
     if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
-        raise Refused(INVALID_REQUEST, 'A request is an object whose "jsonrpc" is "2.0".')
+        raise RequestRefused(INVALID_REQUEST, 'A request is an object whose "jsonrpc" is "2.0".')
     if "id" in value and id_of(value) is None:
-        raise Refused(INVALID_REQUEST, "The id must be a string or a whole number.")
+        raise RequestRefused(INVALID_REQUEST, "The id must be a string or a whole number.")
     method = value.get("method")
     if not isinstance(method, str):
-        raise Refused(INVALID_REQUEST, "The method must be a string.")
+        raise RequestRefused(INVALID_REQUEST, "The method must be a string.")
     params = value.get("params", {})
     if not isinstance(params, dict):
-        raise Refused(INVALID_PARAMS, "params must be an object.")
+        raise RequestRefused(INVALID_PARAMS, "params must be an object.")
     return method, params
 
 
@@ -151,9 +151,9 @@ def _checked_meta(meta: Any) -> Json:
     needed = [f"{META}protocolVersion", f"{META}clientCapabilities"]
     missing = [name for name in needed if not isinstance(meta, dict) or name not in meta]
     if missing:
-        raise Refused(INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
+        raise RequestRefused(INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
     if not isinstance(meta[needed[0]], str) or not isinstance(meta[needed[1]], dict):
-        raise Refused(INVALID_PARAMS, "params._meta has a value of the wrong type.")
+        raise RequestRefused(INVALID_PARAMS, "params._meta has a value of the wrong type.")
     return dict(meta)
 
 
@@ -163,11 +163,13 @@ def _check_headers(method: str, params: Json, version: str, headers: Mapping[str
         expected["Mcp-Name"] = params.get(NAMED_BY[method], "")
     for name, value in expected.items():
         if _decoded(headers.get(name)) != value:
-            raise Refused(HEADER_MISMATCH, f"The header {name} does not say what the body says.")
+            raise RequestRefused(
+                HEADER_MISMATCH, f"The header {name} does not say what the body says."
+            )
 
 
 def _decoded(value: str | None) -> str | None:
-    """Reads a header whose text may be packed as `=?base64?...?=`, because it is not ASCII."""
+    """Reads a header. Text that is not ASCII is packed as `=?base64?...?=`."""
     if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
         return value
     try:
@@ -176,15 +178,19 @@ def _decoded(value: str | None) -> str | None:
         return None
 
 
-def without_tasks() -> Refused:
+def without_tasks() -> RequestRefused:
     """Returns the error for a client that did not declare the extension."""
     data: Json = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
-    return Refused(MISSING_CAPABILITY, "Declare the extension for tasks to use them.", data=data)
+    return RequestRefused(
+        MISSING_CAPABILITY, "Declare the extension for tasks to use them.", data=data
+    )
 
 
-def _unsupported(version: str) -> Refused:
+def _unsupported(version: str) -> RequestRefused:
     data = {"supported": list(VERSIONS), "requested": version[:80]}
-    return Refused(UNSUPPORTED_VERSION, "This server does not speak that revision.", data=data)
+    return RequestRefused(
+        UNSUPPORTED_VERSION, "This server does not speak that revision.", data=data
+    )
 
 
 def _name(client: Any) -> str:

@@ -10,8 +10,14 @@ from wake import wire
 from wake.mcp.protocol import Json
 
 
+class CheckedAnswer(wire.Answer):
+    """Answers `check`. `claim` is present if this call used the approval."""
+
+    claim: wire.Claim | msgspec.UnsetType = msgspec.UNSET
+
+
 @dataclass(frozen=True, slots=True)
-class Result:
+class McpResult:
     structured: msgspec.Struct
     text: str
 
@@ -24,7 +30,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class McpTask:
     """Holds a task whose result comes later (wake/mcp/tasks.py)."""
 
     members: Json

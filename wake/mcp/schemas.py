@@ -1,4 +1,4 @@
-"""Writes the JSON Schemas of what the tools take and return."""
+"""Writes the JSON Schemas of the tools' arguments and results."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from database.idempotency import LONGEST_KEY
 from wake import wire
 from wake.api.serializers import (
     DELIVERY_PAYLOAD,
+    DIGEST,
     LONGEST_LABEL,
     LONGEST_NAME,
-    MOST_OPTIONS,
-    MOST_ROWS,
+    MAX_OPTIONS,
+    MAX_ROWS,
+    OUTCOME_PAYLOAD,
     WITHDRAWAL_PAYLOAD,
 )
+from wake.mcp.results import CheckedAnswer
 
 LONGEST_WAIT = 50
 USUAL_WAIT = 45
-MOST_CHOICES = 10
+MAX_CHOICES = 10
 LIMITS: dict[str, Any] = {**DELIVERY_PAYLOAD.get_fields(), **WITHDRAWAL_PAYLOAD.get_fields()}
+OUTCOME_LIMITS: dict[str, Any] = {**OUTCOME_PAYLOAD.get_fields()}
 
 
 def text(longest: int, description: str) -> dict[str, Any]:
@@ -28,7 +32,7 @@ def text(longest: int, description: str) -> dict[str, Any]:
 
 
 def limited(name: str, description: str) -> dict[str, Any]:
-    """Describes a text of the REST API, with its limit there."""
+    """Describes an argument that is a text field of the REST API, with the same limit."""
     return text(LIMITS[name].max_length, description)
 
 
@@ -50,7 +54,7 @@ OPTIONS = {
     "type": "array",
     "items": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
     "minItems": 1,
-    "maxItems": MOST_OPTIONS,
+    "maxItems": MAX_OPTIONS,
     "uniqueItems": True,
     "description": "Answers to choose from. The chosen one comes back in edited_content.choice.",
 }
@@ -73,12 +77,12 @@ CHOICES = {
         "additionalProperties": False,
     },
     "minItems": 1,
-    "maxItems": MOST_CHOICES,
+    "maxItems": MAX_CHOICES,
     "description": "Several questions in one, each with its options; people answer with clicks. "
     "The answers come back in edited_content, by name.",
 }
 SINCE = text(40, "next_since of the last call; leave it out for all answers.")
-LIMIT = {"type": "integer", "minimum": 1, "maximum": MOST_ROWS, "default": 50}
+LIMIT = {"type": "integer", "minimum": 1, "maximum": MAX_ROWS, "default": 50}
 THREAD = limited("thread", "A name that deliveries about the same matter share.")
 PRIORITY = {"type": "string", "enum": list(LIMITS["priority"].choices)}
 QUORUM = {
@@ -106,6 +110,29 @@ TIMEOUT = {
 ASSUMPTION = limited("assumption", "Your plan if no answer comes in time.")
 
 
+CLAIM = {
+    "type": "string",
+    "pattern": DIGEST,
+    "description": "The digest that ask or deliver returned. Give it just before you do what was "
+    "approved: if the answer is an approval, this call uses it. An approval can be used once. If "
+    "the call fails, do not do it.",
+}
+OUTCOME_STATUS = {
+    "type": "string",
+    "enum": list(OUTCOME_LIMITS["status"].choices),
+    "description": "done: you did it. failed: you tried, and it did not work. skipped: you did not "
+    "do it.",
+}
+OUTCOME_SUMMARY = text(
+    OUTCOME_LIMITS["summary"].max_length,
+    "The result on one line, such as the number of the refund or the error.",
+)
+OUTCOME_DETAILS = {
+    "type": ["string", "object"],
+    "description": "All the rest: Markdown, or an object.",
+}
+
+
 def wait(usual: int) -> dict[str, Any]:
     return {
         "type": "integer",
@@ -126,7 +153,7 @@ def takes(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def returns(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Returns the schema of one of the wire's structs, with those that it names."""
+    """Returns the schema of one of the wire's structs, with the structs that it names."""
     _, definitions = msgspec.json.schema_components([struct], ref_template="#/$defs/{name}")
     schema: dict[str, Any] = definitions.pop(struct.__name__)
     return {**schema, "$defs": definitions} if definitions else schema
@@ -134,5 +161,7 @@ def returns(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 RECEIPT = returns(wire.Receipt)
 ANSWER = returns(wire.Answer)
+CHECKED_ANSWER = returns(CheckedAnswer)
 SWEEP = returns(wire.Sweep)
 WITHDRAWAL = returns(wire.Withdrawal)
+OUTCOME = returns(wire.OutcomeReceipt)

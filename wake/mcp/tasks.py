@@ -1,8 +1,8 @@
 """Offers a question as a task to clients that declare the extension for it (revision 2026-07-28).
 
-The id of the task is that of the delivery. A task works until a person answers, the deadline passes
-or the agent withdraws the delivery. It never asks for input: that would ask the agent's own user
-and not the people of the team.
+The task has the id of the delivery. The task works until a person answers, the deadline passes or
+the agent withdraws the delivery. The task never asks for input, because the client would ask the
+agent's own user and not the people of the team.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from database.clock import database_now
 from database.uuids import NIL, uuid_or_none
 from wake import pickups, wire
 from wake.mcp import wording
-from wake.mcp.protocol import INVALID_PARAMS, Json, Refused
-from wake.mcp.results import Result, Task
+from wake.mcp.digests import with_digest
+from wake.mcp.protocol import INVALID_PARAMS, Json, RequestRefused
+from wake.mcp.results import McpResult, McpTask
 from wake.models import Delivery
 from wake.withdrawals import AnsweredBefore, withdraw_own
 
@@ -25,16 +26,17 @@ POLL_MS = 5_000
 CANCELLED = "The agent canceled its task."
 
 
-def started(answer: wire.Answer, *, created_at: datetime, is_replayed: bool) -> Task:
-    """Returns the task of a question that waits for its answer. An equal call has the same one."""
+def started(answer: wire.Answer, *, created_at: datetime, is_replayed: bool) -> McpTask:
+    """Returns the task of a question that waits for its answer. An equal call returns the same
+    task."""
     members = _members(answer, "working", created_at, created_at)
     if is_replayed:
         members["statusMessage"] = f"{wording.EARLIER_REQUEST} {members['statusMessage']}"
-    return Task(members)
+    return McpTask(members)
 
 
 def run(method: str, params: Json, *, key: ApiKey, address: str) -> Json:
-    """Returns the result of one of METHODS. Raises Refused for an unknown task."""
+    """Returns the result of one of METHODS. Raises RequestRefused for an unknown task."""
     text = params.get("taskId")
     task_id = (uuid_or_none(text) if isinstance(text, str) else None) or NIL
     match method:
@@ -42,7 +44,7 @@ def run(method: str, params: Json, *, key: ApiKey, address: str) -> Json:
             return _get(key, task_id)
         case "tasks/cancel":
             _cancel(key, task_id, address)
-        case _:  # there is never anything that a client could add
+        case _:  # a task never asks the client for anything
             _facts(key, task_id)
     return {}
 
@@ -57,8 +59,9 @@ def _get(key: ApiKey, task_id: UUID) -> Json:
     if answer.status == "pending" and not answer.expired:
         return _members(answer, "working", created_at, created_at)
     ended_at = answer.responded_at or answer.expires_at or created_at
+    answer = with_digest(answer)
     text = wording.answered(answer, plan=wording.plan_of(on_timeout))
-    result = {"resultType": "complete", **Result(answer, text).as_json()}
+    result = {"resultType": "complete", **McpResult(answer, text).as_json()}
     return {**_members(answer, "completed", created_at, ended_at), "result": result}
 
 
@@ -66,14 +69,14 @@ def _cancel(key: ApiKey, task_id: UUID, address: str) -> None:
     try:
         row = withdraw_own(key, task_id, reason=CANCELLED, address=address, at=database_now())
     except AnsweredBefore:
-        return  # a person's answer counts, and the task ends with it
+        return  # a person's answer counts, and ends the task
     if row is None:
         raise _unknown()
 
 
 def _facts(key: ApiKey, task_id: UUID) -> tuple[datetime, datetime | None, str]:
     """Returns when the delivery was created, when it was withdrawn, and its `on_timeout`. Raises
-    Refused."""
+    RequestRefused."""
     mine = Delivery.objects.of_agent(key.agent, key.mode).filter(is_internal=False)
     facts = mine.filter(pk=task_id).values_list("created_at", "withdrawn_at", "on_timeout").first()
     if facts is None:
@@ -93,5 +96,5 @@ def _members(answer: wire.Answer, status: str, created_at: datetime, updated_at:
     }
 
 
-def _unknown() -> Refused:
-    return Refused(INVALID_PARAMS, "There is no such task.")
+def _unknown() -> RequestRefused:
+    return RequestRefused(INVALID_PARAMS, "There is no such task.")

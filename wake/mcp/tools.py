@@ -1,13 +1,11 @@
-"""Defines the five tools. Each of them is one verb of WAKE v1, and none of them decides for a
-person."""
+"""Defines the six tools. Each tool calls one verb of WAKE v1, and none decides for a person."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -19,7 +17,6 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from accounts.agents import keys
 from accounts.models import ApiKey
 from database.clock import database_now
-from database.idempotency import BadIdempotencyKey, Idempotency
 from database.uuids import NIL, uuid_or_none
 from wake import pickups, wire
 from wake.api.long_poll import long_poll
@@ -27,15 +24,14 @@ from wake.api.parsers import JsonObject
 from wake.api.serializers import DELIVERY_PAYLOAD, WITHDRAWAL_PAYLOAD, sweep_parameters
 from wake.api.views import receipt_of
 from wake.deliveries import deliver
-from wake.mcp import schemas, tasks, wording
+from wake.mcp import schemas, tasks, using, wording
 from wake.mcp.choices import with_choices
-from wake.mcp.results import Result, Task
+from wake.mcp.digests import with_digest, with_digests
+from wake.mcp.results import McpResult, McpTask
+from wake.mcp.same_calls import idempotency_of
 from wake.models import Delivery
 from wake.withdrawals import withdraw_own
 
-# A model repeats a call that it believes to be lost. The same call within this time is the same
-# delivery.
-SAME_CALL = timedelta(minutes=10)
 ENCODER = msgspec.json.Encoder(decimal_format="number")
 ABOUT_THE_CALL = {"idempotency_key", "wait_seconds"}
 ANSWERED = ("approved", "rejected", "redirected")
@@ -56,7 +52,7 @@ class Tool:
     description: str
     takes: dict[str, Any]
     returns: dict[str, Any]
-    call: Callable[[Caller, JsonObject], Result | Task]
+    call: Callable[[Caller, JsonObject], McpResult | McpTask]
 
     def listed(self) -> dict[str, Any]:
         return {
@@ -66,7 +62,7 @@ class Tool:
             "inputSchema": self.takes,
             "outputSchema": self.returns,
             "annotations": {
-                "readOnlyHint": False,  # also a look marks an answer as picked up
+                "readOnlyHint": False,  # reading an answer marks it as picked up
                 "destructiveHint": False,
                 "idempotentHint": True,
                 "openWorldHint": False,
@@ -74,7 +70,7 @@ class Tool:
         }
 
 
-def run(tool: Tool, caller: Caller, arguments: JsonObject) -> Result | Task:
+def run(tool: Tool, caller: Caller, arguments: JsonObject) -> McpResult | McpTask:
     """Calls the tool. Raises what its verb raises, and ValidationError for an unknown argument."""
     known = tool.takes["properties"]
     unknown = [name for name in arguments if name not in known]
@@ -84,16 +80,16 @@ def run(tool: Tool, caller: Caller, arguments: JsonObject) -> Result | Task:
     return tool.call(caller, arguments)
 
 
-def _deliver(caller: Caller, arguments: JsonObject) -> Result:
+def _deliver(caller: Caller, arguments: JsonObject) -> McpResult:
     receipt, is_replayed = _store(caller, "deliver", arguments)
     text = wording.delivered(
         receipt, is_irreversible=_is_irreversible(arguments), is_replayed=is_replayed
     )
-    return Result(receipt, text)
+    return McpResult(receipt, text)
 
 
-def _ask(caller: Caller, arguments: JsonObject) -> Result | Task:
-    # A model that says how long to wait wants to go on with other work then.
+def _ask(caller: Caller, arguments: JsonObject) -> McpResult | McpTask:
+    # If a model says how long to wait, it wants to go on with other work afterwards.
     is_task = caller.takes_tasks and arguments.get("wait_seconds") is None
     seconds = 0 if is_task else _seconds(arguments, usual=schemas.USUAL_WAIT)
     members = {"type": "question", **arguments}
@@ -111,31 +107,35 @@ def _ask(caller: Caller, arguments: JsonObject) -> Result | Task:
         assumption=arguments.get("assumption") or "",
         is_irreversible=_is_irreversible(arguments),
     )
-    return Result(answer, wording.answered(answer, plan=plan, is_replayed=is_replayed))
+    answer = with_digest(answer)
+    return McpResult(answer, wording.answered(answer, plan=plan, is_replayed=is_replayed))
 
 
-def _check(caller: Caller, arguments: JsonObject) -> Result:
+def _check(caller: Caller, arguments: JsonObject) -> McpResult:
+    digest = using.digest_of(arguments)
     seconds, called_at = _seconds(arguments, usual=0), database_now()
-    answer = _wait_for(caller.key, _delivery_id(arguments), seconds)
+    answer = with_digest(_wait_for(caller.key, _delivery_id(arguments), seconds))
+    if digest and answer.status in using.USABLE:
+        return using.claimed(answer, digest, key=caller.key, address=caller.address)
     is_read = answer.delivery_id in _read_before([answer], called_at)
-    return Result(answer, wording.answered(answer, plan=_plan_of(answer), is_read=is_read))
+    return McpResult(answer, wording.answered(answer, plan=_plan_of(answer), is_read=is_read))
 
 
 def _read_before(answers: Iterable[wire.Answer], called_at: datetime) -> set[UUID]:
-    """Returns the deliveries whose answer the agent had already before this call."""
+    """Returns the deliveries whose answer the agent already had before this call."""
     ids = [answer.delivery_id for answer in answers if answer.status != "pending"]
     return pickups.picked_up_before(ids, at=called_at) if ids else set()
 
 
 def _plan_of(answer: wire.Answer) -> str:
-    """Looks the plan up only for a delivery that still waits and has a deadline."""
+    """Returns the plan, but only looks it up for a delivery that still waits and has a deadline."""
     if answer.status != "pending" or answer.expires_at is None:
         return ""
     plans = Delivery.objects.filter(pk=answer.delivery_id).values_list("on_timeout", flat=True)
     return wording.plan_of(plans.first() or "")
 
 
-def _answers(caller: Caller, arguments: JsonObject) -> Result:
+def _answers(caller: Caller, arguments: JsonObject) -> McpResult:
     parameters = QueryDict(mutable=True)
     for name in ("since", "limit"):
         if arguments.get(name) is not None:
@@ -149,10 +149,11 @@ def _answers(caller: Caller, arguments: JsonObject) -> Result:
     )
     called_at = database_now()
     sweep = pickups.sweep(caller.key, query, at=called_at)
-    return Result(sweep, wording.swept(sweep, read=_read_before(sweep.deliveries, called_at)))
+    sweep.deliveries = with_digests(sweep.deliveries)
+    return McpResult(sweep, wording.swept(sweep, read=_read_before(sweep.deliveries, called_at)))
 
 
-def _withdraw(caller: Caller, arguments: JsonObject) -> Result:
+def _withdraw(caller: Caller, arguments: JsonObject) -> McpResult:
     reason = WITHDRAWAL_PAYLOAD.read({"reason": arguments.get("reason")})
     row = withdraw_own(
         caller.key,
@@ -166,21 +167,28 @@ def _withdraw(caller: Caller, arguments: JsonObject) -> Result:
     withdrawal = wire.Withdrawal(
         row.pk, "withdrawn", row.withdrawn_at, row.withdrawn_reason or None
     )
-    return Result(withdrawal, wording.withdrawn(withdrawal))
+    return McpResult(withdrawal, wording.withdrawn(withdrawal))
+
+
+def _report(caller: Caller, arguments: JsonObject) -> McpResult:
+    delivery_id = _delivery_id(arguments)
+    return using.reported(delivery_id, arguments, key=caller.key, address=caller.address)
 
 
 def _store(caller: Caller, tool: str, arguments: JsonObject) -> tuple[wire.Receipt, bool]:
-    """Delivers what the arguments say, except for what they say about the call itself. Also returns
-    whether an earlier call has delivered it."""
+    """Stores a delivery with the arguments, except the arguments about the call itself. Also
+    returns whether an earlier call has stored it."""
     fields = {name: value for name, value in arguments.items() if name not in ABOUT_THE_CALL}
     fields |= {"agent_id": caller.key.agent.agent_id, "provider": caller.client_name}
     delivered = deliver(
         caller.key.agent,
         key=caller.key,
-        idempotency=_idempotency(tool, arguments, fields),
+        idempotency=idempotency_of(tool, arguments, fields),
         address=caller.address,
         at=database_now(),
-        **DELIVERY_PAYLOAD.read(JsonObject(fields, arguments.texts)),
+        # The digest is not part of the call. So this call equals a call of an earlier version, in
+        # which the tools asked for no digest.
+        **DELIVERY_PAYLOAD.read(JsonObject({**fields, "digest": True}, arguments.texts)),
     )
     return receipt_of(delivered), delivered.replayed
 
@@ -189,41 +197,11 @@ def _is_irreversible(arguments: JsonObject) -> bool:
     return arguments.get("irreversible") is True
 
 
-def _idempotency(tool: str, arguments: JsonObject, fields: dict[str, Any]) -> Idempotency | None:
-    """Returns what makes an equal call the same delivery. Without a key of its own that is so only
-    for a while, and until its answer is picked up: one approval is for one action. Two calls that
-    are irreversible are always two deliveries."""
-    key = arguments.get("idempotency_key")
-    if key is None:
-        if fields.get("irreversible"):
-            return None
-        content = json.dumps([tool, {**fields, "details": _exact(arguments)}], sort_keys=True)
-        digest = hashlib.sha256(content.encode()).hexdigest()
-        return Idempotency(f"mcp-{digest}", digest, window=SAME_CALL, is_over=_is_over)
-    try:
-        return Idempotency.of(key if isinstance(key, str) else "", fields)
-    except BadIdempotencyKey as reason:
-        raise ValidationError({"idempotency_key": [str(reason)]}) from None
-
-
 def _with_digits(arguments: JsonObject) -> Any:
-    """Returns the details with each number as it was sent: people see 1180.00 and not 1180.0."""
+    """Returns the details with each number as it was sent, so that people see 1180.00 and not
+    1180.0."""
     details = arguments.text("details")
     return details and json.loads(details, parse_float=Decimal)
-
-
-def _exact(arguments: JsonObject) -> Any:
-    """Returns the details with the digits of each number: two amounts that are one float are two
-    calls."""
-    details = arguments.texts.get("details")
-    return details and json.loads(bytes(details), parse_float=lambda digits: {"number": digits})
-
-
-def _is_over(delivery: Delivery) -> bool:
-    """Returns whether an equal call is a new delivery, also within the window."""
-    if delivery.withdrawn_at is not None:
-        return True
-    return bool(pickups.picked_up_before([delivery.pk], at=database_now()))
 
 
 def _wait_for(key: ApiKey, delivery_id: UUID, seconds: int) -> wire.Answer:
@@ -312,13 +290,15 @@ TOOLS = {
         Tool(
             "check",
             "Check for an answer",
-            "Returns the answer to one delivery, or that there is none yet.",
+            "Returns the answer to one delivery, or that there is none yet. Give `claim` just "
+            "before you do what was approved: do it only if this call then succeeds.",
             schemas.takes(
                 ["delivery_id"],
                 delivery_id=schemas.DELIVERY_ID,
                 wait_seconds=schemas.wait(0),
+                claim=schemas.CLAIM,
             ),
-            schemas.ANSWER,
+            schemas.CHECKED_ANSWER,
             _check,
         ),
         Tool(
@@ -337,6 +317,21 @@ TOOLS = {
             schemas.takes(["delivery_id"], delivery_id=schemas.DELIVERY_ID, reason=schemas.REASON),
             schemas.WITHDRAWAL,
             _withdraw,
+        ),
+        Tool(
+            "report",
+            "Report what came of it",
+            "Tells people what came of a delivery: whether you did what they approved, whether it "
+            "worked, or why you did not do it. Call it once, when you know.",
+            schemas.takes(
+                ["delivery_id", "status"],
+                delivery_id=schemas.DELIVERY_ID,
+                status=schemas.OUTCOME_STATUS,
+                summary=schemas.OUTCOME_SUMMARY,
+                details=schemas.OUTCOME_DETAILS,
+            ),
+            schemas.OUTCOME,
+            _report,
         ),
     )
 }

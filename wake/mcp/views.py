@@ -12,15 +12,16 @@ from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, Pe
 from rest_framework.request import Request
 
 from accounts.agents.quota import KeyEnded
-from accounts.authentication import key_of
 from accounts.limits import throttles
 from accounts.limits.read_limits import count_read
 from pages.characters.names import is_visible
+from wake import wire
 from wake.api import errors
+from wake.api.authentication import key_of
 from wake.api.parsers import JsonObject, Malformed, parse_object, parse_strictly, read_body
 from wake.api.views import ProtocolView, json_response
 from wake.mcp import protocol, tasks, tools, wording
-from wake.mcp.protocol import Call, Json, Refused
+from wake.mcp.protocol import Json, McpCall, RequestRefused
 from wake.mcp.results import text_block
 
 logger = logging.getLogger(__name__)
@@ -34,7 +35,8 @@ class McpView(ProtocolView):
     http_method_names = ["post"]
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Pages of other origins may not call: the key could be in a browser's hands."""
+        """Refuses calls from pages of other origins, because such a page would have the key in the
+        browser."""
         if request.headers.get("Origin") not in {None, settings.WAKE_ORIGIN}:
             raise PermissionDenied("Pages of other origins may not call this server.")
         super().initial(request, *args, **kwargs)
@@ -50,11 +52,11 @@ class McpView(ProtocolView):
             if call.id is None:
                 return HttpResponse(status=202)
             return json_response(self._answer(request, call, body))
-        except Refused as failure:
+        except RequestRefused as failure:
             status = protocol.STATUS_CODES[failure.code]
             return json_response(protocol.refused(id, failure), status=status)
 
-    def _answer(self, request: Request, call: Call, body: bytes) -> Json:
+    def _answer(self, request: Request, call: McpCall, body: bytes) -> Json:
         match call.method:
             case "initialize" if not call.is_stateless:
                 result = _initialized(call.params)
@@ -73,7 +75,7 @@ class McpView(ProtocolView):
             case method if call.is_stateless and method in tasks.METHODS:
                 result = _of_task(request, call)
             case _:
-                raise Refused(protocol.METHOD_NOT_FOUND, "There is no such method here.")
+                raise RequestRefused(protocol.METHOD_NOT_FOUND, "There is no such method here.")
         is_list = call.method in {"server/discover", "tools/list"}
         return protocol.answered(call, result, server=SERVER, is_list=is_list)
 
@@ -89,11 +91,13 @@ def _initialized(params: Json) -> Json:
     }
 
 
-def _called(request: Request, call: Call, body: bytes) -> Json:
+def _called(request: Request, call: McpCall, body: bytes) -> Json:
     tool = tools.TOOLS.get(str(call.params.get("name")))
     if tool is None:
         names = ", ".join(tools.TOOLS)
-        raise Refused(protocol.INVALID_PARAMS, f"There is no such tool. The tools are {names}.")
+        raise RequestRefused(
+            protocol.INVALID_PARAMS, f"There is no such tool. The tools are {names}."
+        )
     caller = tools.Caller(
         key=key_of(request),
         client_name=_client_name(request, call),
@@ -102,13 +106,13 @@ def _called(request: Request, call: Call, body: bytes) -> Json:
     )
     try:
         return tools.run(tool, caller, _arguments(call, body)).as_json()
-    except (KeyEnded, AuthenticationFailed, NotAuthenticated, Refused):
+    except (KeyEnded, AuthenticationFailed, NotAuthenticated, RequestRefused):
         raise
     except Exception as failure:
         return _failed(failure)
 
 
-def _of_task(request: Request, call: Call) -> Json:
+def _of_task(request: Request, call: McpCall) -> Json:
     if not call.takes_tasks:
         raise protocol.without_tasks()
     address = throttles.client_address(request)
@@ -116,21 +120,26 @@ def _of_task(request: Request, call: Call) -> Json:
 
 
 def _failed(failure: Exception) -> Json:
-    """Returns the error of a tool in the words of the REST API. A model reads it and can correct
-    the call, which an error of the protocol would hide from it."""
+    """Returns the error of a tool in the words of the REST API. A model reads this error and can
+    correct the call. The model would not see an error of the protocol."""
     error = errors.refusal_of(failure).error
     if error.code == "server_error":
         logger.error("A tool failed", exc_info=failure)
-    return {"content": [text_block(f"{error.code}: {error.message}")], "isError": True}
+    text = f"{error.code}: {error.message}"
+    if error.claimed_at:
+        text += f" claimed_at: {wire.instant(error.claimed_at)}"
+    if error.status:
+        text += f" status: {error.status}"
+    return {"content": [text_block(text)], "isError": True}
 
 
-def _arguments(call: Call, body: bytes) -> JsonObject:
-    """Returns the arguments with their JSON as it was sent: a number keeps its digits."""
+def _arguments(call: McpCall, body: bytes) -> JsonObject:
+    """Returns the arguments with their JSON as it was sent, so that a number keeps its digits."""
     arguments = call.params.get("arguments")
     if arguments is None:
         return JsonObject({}, {})
     if not isinstance(arguments, dict):
-        raise Refused(protocol.INVALID_PARAMS, "arguments must be an object.")
+        raise RequestRefused(protocol.INVALID_PARAMS, "arguments must be an object.")
     return parse_object(bytes(msgspec.json.decode(body, type=_Sent).params.arguments))
 
 
@@ -142,9 +151,9 @@ class _Sent(msgspec.Struct):
     params: _Params
 
 
-def _client_name(request: Request, call: Call) -> str:
-    """Returns the client's name. Before 2026-07-28 only `initialize` had it, so that calls are told
-    apart by their User-Agent."""
+def _client_name(request: Request, call: McpCall) -> str:
+    """Returns the client's name. Before 2026-07-28 only `initialize` contained the name, so other
+    calls are identified by their User-Agent."""
     product = request.headers.get("User-Agent", "").partition("/")[0]
     for name in (call.client_name, product):
         line = " ".join(name.split())[:128]
@@ -157,4 +166,4 @@ def _parsed(body: bytes) -> Any:
     try:
         return parse_strictly(body)
     except Malformed as failure:
-        raise Refused(protocol.PARSE_ERROR, str(failure)) from None
+        raise RequestRefused(protocol.PARSE_ERROR, str(failure)) from None

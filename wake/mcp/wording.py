@@ -18,6 +18,8 @@ Wake shows your work to people and brings back their decisions. People answer wh
 an answer, and in `timeout_seconds` by when.
 - Obey the status. approved: do it as delivered. redirected: do it as feedback and edited_content \
 say. rejected: do not do it. pending: no decision yet; never take it for a yes.
+- Just before you do it, call `check` with `claim`, the digest that `ask` returned. It uses the \
+approval, which counts once: if the call fails, do not do it. Then `report` what came of it.
 - `withdraw` what needs no answer any more.
 """
 MUST_WAIT = (
@@ -30,9 +32,13 @@ CANNOT_BE_UNDONE = (
     "without it."
 )
 EARLIER_REQUEST = "This is your earlier request; people are not asked twice."
+EARLIER_REPORT = "You have reported this before; people see it once."
 EARLIER_ANSWER = "This is the answer to your earlier request."
 READ_BEFORE = "You have read this answer before."
 ONCE = "It is one decision, for one action: if you have done it, do not do it again."
+CLAIMED = (
+    "This call has used the approval, and no other call can. Do it now, once, then call report."
+)
 MEANINGS = {
     "approved": "A person approved it. Go on as you delivered it.",
     "rejected": "A person rejected it. Do not do it.",
@@ -46,18 +52,27 @@ def delivered(receipt: wire.Receipt, *, is_irreversible: bool, is_replayed: bool
     waits = plan(receipt, assumption="", is_irreversible=is_irreversible)
     sentences = [EARLIER_REQUEST if is_replayed else "", waits]
     more = "".join(f" {sentence}" for sentence in sentences if sentence)
-    return f"Delivered; people see it in their inbox.{more} delivery_id: {receipt.delivery_id}"
+    ids = f"delivery_id: {receipt.delivery_id}{_digest(receipt, before=' ')}"
+    return f"Delivered; people see it in their inbox.{more} {ids}"
 
 
 def answered(
-    answer: wire.Answer, *, plan: str = "", is_replayed: bool = False, is_read: bool = False
+    answer: wire.Answer,
+    *,
+    plan: str = "",
+    is_replayed: bool = False,
+    is_read: bool = False,
+    is_claimed: bool = False,
 ) -> str:
-    """`plan` says what the agent does if no answer comes in time, `is_replayed` that an earlier
-    call asked, and `is_read` that an earlier call returned this answer."""
+    """Describes an answer. `plan` says what the agent does if no answer comes in time.
+    `is_replayed` means that an earlier call asked, `is_read` that an earlier call returned this
+    answer, and `is_claimed` that this call used the approval."""
     if answer.status == "pending":
         return _pending(answer, plan, is_replayed=is_replayed)
     meaning = BY_RULE if answer.responded_by else MEANINGS[answer.status]
     lines = [f"{answer.status}: {meaning}"]
+    if is_claimed:
+        lines.append(CLAIMED)
     if is_replayed:
         lines.append(EARLIER_ANSWER)
     elif is_read and answer.status != "rejected":
@@ -73,11 +88,14 @@ def answered(
     if (edit := bytes(answer.edited_content)) != b"null":
         lines.append(f"edited_content: {edit.decode()}")
     lines.append(f"delivery_id: {answer.delivery_id}")
+    if answer.status != "rejected" and not is_claimed:
+        lines[-1] += _digest(answer, before="\n")
     return "\n".join(lines)
 
 
 def swept(sweep: wire.Sweep, *, read: set[UUID]) -> str:
-    """`read` has the deliveries whose answer an earlier call returned."""
+    """Describes the answers of a sweep. `read` has the deliveries whose answer an earlier call
+    returned."""
     if not sweep.deliveries:
         return "No answers that you have not seen."
     more = " There are more: call answers again with next_since." if sweep.has_more else ""
@@ -88,6 +106,10 @@ def swept(sweep: wire.Sweep, *, read: set[UUID]) -> str:
 
 def withdrawn(withdrawal: wire.Withdrawal) -> str:
     return f"Withdrawn at {wire.instant(withdrawal.withdrawn_at)}. People are not asked any more."
+
+
+def reported(*, is_replayed: bool) -> str:
+    return EARLIER_REPORT if is_replayed else "Reported: people see it beside the delivery."
 
 
 def task(answer: wire.Answer, status: str) -> str:
@@ -110,14 +132,14 @@ def plan(receipt: wire.Receipt, *, assumption: str, is_irreversible: bool) -> st
 
 
 def _quoted(text: str) -> str:
-    """Returns the text in quotation marks and on one line, so that it says nothing of its own: the
-    model may have it from elsewhere."""
+    """Returns the text in quotation marks and on one line, so that the model does not take the text
+    for instructions. The text may come from elsewhere."""
     return json.dumps(reveal(text), ensure_ascii=False)
 
 
 def plan_of(on_timeout: str) -> str:
-    """Returns the plan of a delivery that is looked at later, perhaps in another session. A rule or
-    the agent itself may have set it."""
+    """Returns the plan of a delivery that is read later, perhaps in another session. A rule or the
+    agent itself may have set the plan."""
     return WAITS if on_timeout == "hold" else ""
 
 
@@ -135,4 +157,10 @@ def _pending(answer: wire.Answer, plan: str, *, is_replayed: bool) -> str:
         lines.append(plan)
     if not answer.expired:
         lines.append(f"Go on with other work; call check with delivery_id {answer.delivery_id}.")
-    return "\n".join(lines)
+    return "\n".join(lines) + _digest(answer, before="\n")
+
+
+def _digest(told: wire.Receipt | wire.Answer, *, before: str) -> str:
+    """Returns the digest as a part of the text. A model needs the digest to claim, and reads only
+    the text."""
+    return f"{before}digest: {told.digest}" if isinstance(told.digest, str) else ""

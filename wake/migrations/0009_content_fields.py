@@ -14,7 +14,7 @@ TEXTS = [
 
 
 class Migration(migrations.Migration):
-    """The columns stay as they are, so no table is touched."""
+    """The columns stay as they are, so no table is changed."""
 
     dependencies = [("wake", "0008_history_by_lane")]
 

@@ -4,7 +4,7 @@ import database.encrypted_columns
 
 
 class Migration(migrations.Migration):
-    """The columns stay as they are, so no table is touched."""
+    """The columns stay as they are, so no table is changed."""
 
     dependencies = [("wake", "0012_callbacks_out_of_the_queue")]
 

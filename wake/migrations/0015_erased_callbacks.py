@@ -5,7 +5,7 @@ from django.db.models import OuterRef, Subquery
 
 
 def note_when(apps: Any, schema_editor: Any) -> None:
-    """So far the delivery alone said that what its callback carried is gone."""
+    """Until now, only the delivery recorded that the content of its callback was erased."""
     erased = apps.get_model("wake", "Delivery").objects.filter(erased_at__isnull=False)
     callbacks = apps.get_model("wake", "Callback").objects.filter(
         response__delivery__erased_at__isnull=False

@@ -1,5 +1,5 @@
-"""Renames fields in Django's state only: tables and columns keep their names, so a process of
-version 0.1 goes on reading and writing them."""
+"""Renames fields only in Django's state. Tables and columns keep their names, so a process of
+version 0.1 can still read and write them."""
 
 from django.db import migrations, models
 from django.db.models import Q

@@ -1,7 +1,7 @@
-"""Adds the kind of a callback. The rows that are there become answers, which most of them are,
-without being rewritten; the next migration corrects the others. What a process of version 0.1
-inserts from now on gets the other default, which is right where there is no answer, and is not read
-where there is one (wake/callbacks/kinds.py)."""
+"""Adds the kind of a callback. Existing rows become answers without being rewritten, because most
+of them are answers; the next migration corrects the others. A process of version 0.1 inserts rows
+with the other default. That default is right for a callback without an answer, and is not read for
+one with an answer (wake/callbacks/kinds.py)."""
 
 from django.db import migrations, models
 

@@ -6,7 +6,7 @@ ROWS_AT_ONCE = 1_000
 
 
 def name_pushes(apps: Any, schema_editor: Any) -> None:
-    """Batch by batch, each committed by itself, so that no sender waits for long."""
+    """Commits each batch by itself, so that no sender waits for long."""
     callbacks = apps.get_model("wake", "Callback").objects.using(schema_editor.connection.alias)
     unnamed = callbacks.filter(about__isnull=False, kind="answer").values_list("pk", flat=True)
     while ids := list(unnamed[:ROWS_AT_ONCE]):

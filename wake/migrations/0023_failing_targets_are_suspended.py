@@ -1,4 +1,4 @@
-"""Renames a field in Django's state only, and its small index in the database. The column keeps its
+"""Renames a field only in Django's state, and its small index in the database. The column keeps its
 name, so processes of the previous version keep working."""
 
 from django.db import migrations, models

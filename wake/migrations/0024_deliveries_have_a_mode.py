@@ -1,5 +1,5 @@
-"""Renames a field in Django's state only. The column and what the database has on it stay as they
-are, so processes of the previous version keep working. Only one index gets a new name."""
+"""Renames a field only in Django's state. The column and its constraints stay as they are, so
+processes of the previous version keep working. Only one index gets a new name."""
 
 from django.db import migrations, models
 from django.db.models import F, Q

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from database.concurrent_indexes import AddIndexConcurrently
+from database.schema.concurrent_indexes import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     """The columns `steps_done` and `escalates_at` of an assignment stay in the table, because
-    processes of the version before still write them."""
+    processes of the previous version still write them."""
 
     dependencies = [
         ("accounts", "0024_people_sign_in_with_a_provider"),

@@ -6,8 +6,8 @@ AT_ONCE = 1_000
 
 
 def name_assignments(apps: Any, _: Any) -> None:
-    """Gives each delivery the assignment that has its id, and the steps of escalation that were
-    stored with it."""
+    """Gives each delivery the assignment that has the delivery's id, and the steps of escalation
+    that were stored with that assignment."""
     assignment = apps.get_model("wake", "Assignment").objects.filter(team__isnull=True)
     last = None
     while ids := _next_ids(assignment, last):

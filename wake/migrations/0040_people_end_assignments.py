@@ -2,8 +2,9 @@ from typing import Any
 
 from django.db import migrations
 
-# Locks the teams before it looks for current assignments, as the process that makes one does
-# (wake/assignment/sharing.py): what that one did not see ends here.
+# Locks the teams before it looks for current assignments, as the process that creates an assignment
+# does (wake/assignment/sharing.py). So a change that this process did not see ends its assignment
+# here.
 FUNCTION = """
 CREATE OR REPLACE FUNCTION wake_end_assignments() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -34,7 +35,7 @@ TRIGGERS = {
 
 def make_triggers(apps: Any, schema_editor: Any) -> None:
     if schema_editor.connection.vendor != "postgresql":
-        return  # deliveries share no assignment
+        return  # deliveries share no assignments on this database
     schema_editor.execute(FUNCTION)
     for table, changes in TRIGGERS.items():
         schema_editor.execute(

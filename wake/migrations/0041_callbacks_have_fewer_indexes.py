@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from database.concurrent_indexes import DropForeignKeyIndex
+from database.schema.concurrent_indexes import DropForeignKeyIndex
 
 
 class Migration(migrations.Migration):

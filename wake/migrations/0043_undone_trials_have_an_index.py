@@ -1,7 +1,7 @@
 from django.db import migrations, models
 from django.db.models import Q
 
-from database.concurrent_indexes import AddIndexConcurrently
+from database.schema.concurrent_indexes import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):

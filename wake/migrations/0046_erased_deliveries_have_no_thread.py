@@ -6,7 +6,7 @@ AT_ONCE = 1_000
 
 
 def erase_the_rest(apps: Any, _: Any) -> None:
-    """Erases the thread and the provider of deliveries whose other content was erased before."""
+    """Erases the thread and the provider of deliveries whose other content is already erased."""
     rows = apps.get_model("wake", "Delivery").objects.filter(erased_at__isnull=False)
     last = None
     while ids := _next_ids(rows.exclude(thread="", provider=""), last):

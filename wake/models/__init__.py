@@ -1,9 +1,16 @@
-"""Defines what agents deliver, whom it is assigned to, what people answer, and the callbacks that
-carry answers."""
+"""Defines deliveries, their assignments, people's answers, and the callbacks that carry answers."""
 
 from wake.models.answering_rules import AnsweringRule, AnsweringVersion, Trial, TriedUntil
 from wake.models.blobs import Attachment, File, StoredFile, UploadedBlob
 from wake.models.callbacks import Callback, CallbackAttempt, CallbackHost, FailingTarget
+from wake.models.claims import (
+    Claim,
+    Failure,
+    Outcome,
+    Receipt,
+    ReceiptKey,
+    claimable_until,
+)
 from wake.models.deliveries import Delivery, DeliveryQuerySet
 from wake.models.heartbeats import Heartbeat
 from wake.models.responses import Draft, Response
@@ -21,13 +28,18 @@ __all__ = [
     "Callback",
     "CallbackAttempt",
     "CallbackHost",
+    "Claim",
     "Delivery",
     "DeliveryQuerySet",
     "Draft",
     "FailingTarget",
+    "Failure",
     "File",
     "Heartbeat",
+    "Outcome",
     "Place",
+    "Receipt",
+    "ReceiptKey",
     "Response",
     "Retention",
     "Rule",
@@ -38,4 +50,5 @@ __all__ = [
     "TriedUntil",
     "UploadedBlob",
     "Vote",
+    "claimable_until",
 ]

@@ -1,4 +1,4 @@
-"""Defines answering rules, their versions, and what they would have said of each delivery."""
+"""Defines answering rules, their versions, and the trial of each rule with each delivery."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from django.db import models
 from django.db.models import F, Q
 
 from accounts.models import SINGLE_LINE, Agent, Team
+from database.follower import ReadUntil
 from wake.models.deliveries import Delivery
 from wake.models.rules import Match
 
 
 class AnsweringRuleQuerySet(models.QuerySet["AnsweringRule"]):
     def lock(self) -> None:
-        """Locks the rules, so that an approval by one of them comes before or after this
-        transaction. Locked last, as an approval does (wake/answering/trials.py)."""
+        """Locks the rules, so that an approval by one of them happens either before or after this
+        transaction. The rules are locked last, in the same order as in an approval
+        (wake/answering/trials.py)."""
         list(self.select_for_update(no_key=True).order_by("pk").values_list("pk"))
 
 
 class AnsweringRule(models.Model):
-    """Names a rule that approves deliveries, and says whether it does so already. Its versions say
-    which deliveries; all of them stay, and so does a removed rule, because answers name it."""
+    """Names a rule that approves deliveries, and says whether it already does. Its versions contain
+    its conditions. All versions stay, and a removed rule stays, too, because answers name it."""
 
     class State(models.TextChoices):
         SHADOW = "shadow", "Dry run"
@@ -36,23 +38,23 @@ class AnsweringRule(models.Model):
     )
     name = models.CharField(max_length=60, validators=[SINGLE_LINE])
     state = models.CharField(max_length=6, choices=State)
-    # The number of its newest version.
+    # The number of the rule's newest version.
     version = models.PositiveIntegerField()
     created_at = models.DateTimeField()
     removed_at = models.DateTimeField(null=True)
 
-    # Since when it is on, who turned it on, and why if it had not been tried enough; and whether it
-    # went back to shadow by itself since.
+    # When and by whom the rule was turned on, the reason if the rule had not been tried enough, and
+    # whether the rule has since gone back to shadow by itself.
     on_since = models.DateTimeField(null=True)
     on_by = models.CharField(max_length=80, blank=True)
     on_reason = models.CharField(max_length=280, blank=True)
     stopped_itself_at = models.DateTimeField(null=True)
 
-    # Only later refusals of people keep it from answering (wake/answering/refusals.py), because an
-    # owner let it answer again after the earlier ones.
+    # Only refusals after this time keep the rule from answering (wake/answering/refusals.py),
+    # because an owner let the rule answer again after the earlier refusals.
     counts_refusals_after = models.DateTimeField(null=True)
 
-    # How many deliveries it approved on which day (UTC).
+    # How many deliveries the rule approved on which day (UTC).
     counted_on = models.DateField(null=True)
     counted = models.PositiveIntegerField(default=0)
 
@@ -73,7 +75,7 @@ class AnsweringRule(models.Model):
 
 class AnsweringVersionQuerySet(models.QuerySet["AnsweringVersion"]):
     def of_team(self, team: Any) -> AnsweringVersionQuerySet:
-        """Returns what the team's rules say now, the oldest rule first. Index:
+        """Returns the newest versions of the team's rules, oldest rule first. Index:
         answering_rules_of_a_team."""
         newest = self.filter(number=F("rule__version"))
         current = newest.filter(rule__team=team, rule__removed_at__isnull=True)
@@ -83,7 +85,7 @@ class AnsweringVersionQuerySet(models.QuerySet["AnsweringVersion"]):
         return self.filter(rule=pk)
 
     def at_work(self, at: datetime) -> AnsweringVersionQuerySet:
-        """Returns the newest versions that are on or in shadow, and have not ended."""
+        """Returns the newest versions that are on or in shadow and have not ended."""
         newest = self.filter(number=F("rule__version"), expires_at__gt=at)
         return newest.filter(rule__removed_at__isnull=True).exclude(
             rule__state=AnsweringRule.State.OFF
@@ -91,15 +93,17 @@ class AnsweringVersionQuerySet(models.QuerySet["AnsweringVersion"]):
 
 
 class AnsweringVersion(Match):
-    """Stores which deliveries a rule approves, at most how many a day, and for how long it leaves
-    them to people who refused one. It never changes."""
+    """Stores one version of a rule, which never changes: which deliveries the rule approves, how
+    many it approves a day, and for how many days people answer an agent's deliveries after they
+    have refused a delivery of that agent."""
 
     rule = models.ForeignKey(
         AnsweringRule, on_delete=models.CASCADE, related_name="versions", db_index=False
     )
     number = models.PositiveIntegerField()
     most_a_day = models.PositiveIntegerField()
-    # For how long an agent's deliveries go to people after people refused one that it matches.
+    # After people refuse a delivery that the rule matches, the rule approves none of that agent's
+    # deliveries for this many days, and people answer them.
     ask_people_days = models.PositiveSmallIntegerField(default=1, db_default=1)
     created_at = models.DateTimeField()
     created_by = models.CharField(max_length=80)
@@ -117,8 +121,8 @@ class AnsweringVersion(Match):
         return f"version {self.number} of {self.rule_id}"
 
 
-# A person approved it, too, and no other rule did; or they rejected or redirected it, or undid what
-# the rule approved.
+# In AGREED, a person approved the delivery without another rule. In CONTRADICTED, a person rejected
+# or redirected the delivery, or undid the rule's approval.
 AGREED = Q(
     approved_at__isnull=True,
     delivery__status=Delivery.Status.APPROVED,
@@ -136,26 +140,26 @@ class TrialQuerySet(models.QuerySet["Trial"]):
         return self.filter(due_at__lte=at)
 
     def approved_by(self, rule: uuid.UUID) -> TrialQuerySet:
-        """Returns what any version of the rule approved, the newest first."""
+        """Returns the approvals of all versions of the rule, newest first."""
         rows = self.filter(version__rule=rule, approved_at__isnull=False)
         return rows.order_by("-approved_at", "-pk")
 
     def undone(self, rule: uuid.UUID, *, since: datetime) -> TrialQuerySet:
-        """Returns what any version of the rule approved and a person undid, the newest first.
+        """Returns the approvals of all versions of the rule that a person undid, newest first.
         Index: undone_trials."""
         rows = self.filter(version__rule=rule, taken_back_at__gt=since)
         return rows.order_by("-taken_back_at", "-pk")
 
     def judged(self) -> TrialQuerySet:
-        """Returns those whose deliveries people answered, or whose approval they undid. An answer
-        that can still be undone does not count."""
+        """Returns the trials whose deliveries people answered, or whose approval they undid. An
+        answer that can still be undone does not count."""
         return self.filter(AGREED | CONTRADICTED)
 
 
 class Trial(models.Model):
-    """Says that a version of a rule matches a delivery, and so would approve it."""
+    """Records that a version of a rule matches a delivery, and so would approve it."""
 
-    # A constraint on these keys would lock the delivery's row and the version's row.
+    # A constraint on these keys would lock the rows of the delivery and the version.
     delivery = models.ForeignKey(
         Delivery,
         on_delete=models.CASCADE,
@@ -171,9 +175,10 @@ class Trial(models.Model):
         db_index=False,
     )
     created_at = models.DateTimeField()
-    # When the rule may approve it; null in shadow, in the sample for people, and afterwards.
+    # When the rule may approve the delivery. The time is null if the rule is in shadow, if the
+    # delivery is in the sample for people, and after the decision.
     due_at = models.DateTimeField(null=True)
-    # When the rule approved it, and when a person undid that.
+    # When the rule approved the delivery, and when a person undid that.
     approved_at = models.DateTimeField(null=True)
     taken_back_at = models.DateTimeField(null=True)
 
@@ -200,14 +205,13 @@ class Trial(models.Model):
 
     @property
     def is_contradicted(self) -> bool:
-        """Returns whether a judged trial is; its delivery is loaded."""
+        """Returns whether a judged trial contradicts the rule. Its delivery must be loaded."""
         was_approved = self.delivery.status == Delivery.Status.APPROVED
         return self.taken_back_at is not None or not was_approved
 
 
-class TriedUntil(models.Model):
-    """Marks how far an agent's deliveries were tried: the last activity stamp, in microseconds
-    since 1970."""
+class TriedUntil(ReadUntil):
+    """Marks up to which stamp the answering rules have tried an agent's deliveries."""
 
     agent = models.OneToOneField(
         Agent,
@@ -216,7 +220,3 @@ class TriedUntil(models.Model):
         related_name="tried_until",
         db_constraint=False,
     )
-    activity_us = models.BigIntegerField(default=0)
-
-    def __str__(self) -> str:
-        return f"{self.agent_id} until {self.activity_us}"

@@ -1,4 +1,4 @@
-"""Adds named people to an assignment, as the team is now."""
+"""Adds named people to an assignment, in the team's present state."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def add_people(
     added_after: int | None = None,
     at: datetime,
 ) -> None:
-    """Adds those who are named and may answer, and the deputies of those of them who are away,
-    unless the deputy is named, too. Leaves out those who are there."""
+    """Adds the named people who may answer. For each absent person among them, adds the deputy,
+    unless the deputy is named, too. Leaves out people who are already assigned."""
     on_postgresql = connection.vendor == "postgresql"
     kinds = ("uuid", "bigint", "timestamptz", "integer", "text", "text::bigint[]")
     casts = [f"%s::{kind}" for kind in kinds] if on_postgresql else ["%s"] * len(kinds)
@@ -53,8 +53,8 @@ def add_people(
 
 
 def _away() -> str:
-    """Returns a query for the name of one of the named people for whom `person` is the deputy; it
-    is NULL if there are none."""
+    """Returns a query for the name of the absent person whose deputy is `person`, if the rule names
+    that absent person. The name is NULL if there is no such person."""
     return f"""
         SELECT MIN(away.display_name)
           FROM accounts_absence AS absence

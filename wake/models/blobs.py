@@ -1,5 +1,5 @@
-"""Defines the files that are stored as rows: their bytes are content, so they are encrypted and
-erased like it (docs/decisions/0050-files-are-rows.md)."""
+"""Defines the files that are stored as rows. Their bytes are content, so the bytes are encrypted
+and erased like other content (docs/decisions/0050-files-are-rows.md)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from accounts.models import Agent, ApiKey, Team
 from database.encrypted_columns import ContentBinaryField
 from wake.models.deliveries import Delivery
 
-# RFC 9110, 8.3.1, without parameters.
+# The media type (RFC 9110, 8.3.1) without its parameters.
 MEDIA_TYPE = re.compile(r"[\w.+-]{1,63}/[\w.+-]{1,63}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """Holds a file as a browser downloads it."""
+    """Holds a file that a browser downloads."""
 
     filename: str
     media_type: str
@@ -31,8 +31,8 @@ class File:
 
 
 class StoredFile(models.Model):
-    """Has the columns of every row that stores a file: blobs of deliveries here, and those of tasks
-    in the relay."""
+    """Defines the columns of every row that stores a file: blobs of deliveries here, and files of
+    tasks in the relay."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     sha256 = models.CharField(max_length=64)
@@ -53,12 +53,12 @@ class UploadedBlobQuerySet(models.QuerySet["UploadedBlob"]):
         return self.filter(agent=agent, mode=mode)
 
     def bytes_by_team(self, team_ids: Collection[int]) -> dict[int, int]:
-        """Returns how many bytes each team's files hold. Index: blob_bytes_of_a_team."""
+        """Returns the size of each team's files in bytes. Index: blob_bytes_of_a_team."""
         sums = self.filter(team__in=team_ids).order_by().values_list("team").annotate(Sum("size"))
         return dict(sums)
 
     def expired(self, at: datetime) -> UploadedBlobQuerySet:
-        """Returns blobs that nothing keeps any more, unless a delivery uses them. Index:
+        """Returns blobs that have expired. A delivery may still use them. Index:
         blobs_to_expire."""
         return self.filter(expires_at__lte=at)
 
@@ -70,8 +70,8 @@ class UploadedBlobQuerySet(models.QuerySet["UploadedBlob"]):
 
 
 class UploadedBlob(StoredFile):
-    """Stores what an agent uploaded. A picture is stored as it was written again, so its `sha256`
-    is not that of the upload, which `uploaded_sha256` has."""
+    """Stores a file that an agent uploaded. A picture is written again before it is stored. So its
+    `sha256` differs from the hash of the uploaded file, which is in `uploaded_sha256`."""
 
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="+", db_index=False)
     agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -81,7 +81,7 @@ class UploadedBlob(StoredFile):
     is_animated = models.BooleanField(default=False)
     width = models.PositiveIntegerField(null=True)
     height = models.PositiveIntegerField(null=True)
-    # Until then it is kept without a delivery; null as soon as a delivery has it.
+    # How long the blob stays while no delivery has it. Null once a delivery has it.
     expires_at = models.DateTimeField(null=True)
 
     objects = UploadedBlobQuerySet.as_manager()
@@ -121,13 +121,13 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
 
 
 class Attachment(models.Model):
-    """Says that a delivery shows a blob. The blob stays while any delivery has it."""
+    """Records that a delivery shows a blob. The blob stays while any delivery has it."""
 
     delivery: models.ForeignKey[Any, Any] = models.ForeignKey(
         Delivery, on_delete=models.CASCADE, related_name="attachments", db_index=False
     )
-    # Nothing cascades: wake/blobs/removal.py deletes a blob only without attachments, in one
-    # statement that need not load its content.
+    # No deletion cascades to blobs. wake/blobs/removal.py deletes a blob only if the blob has no
+    # attachments, in one statement that need not load its content.
     blob: models.ForeignKey[Any, Any] = models.ForeignKey(
         UploadedBlob, on_delete=models.DO_NOTHING, related_name="attachments"
     )

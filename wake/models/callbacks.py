@@ -21,9 +21,10 @@ from wake.models.responses import Response
 
 
 class Target(NamedTuple):
-    """Names a host of a team, the unit that fails, is suspended and is resumed. Callbacks without
-    an answer may go to hosts that the team did not choose, so they are a target of their own: their
-    failures do not hold back the team's answers to the same host."""
+    """Names a host of a team. All callbacks to a target fail, are suspended and are resumed
+    together. Callbacks that carry no answer form a target of their own, because the team may not
+    have chosen their host. So their failures do not hold back the team's answers to the same
+    host."""
 
     team_id: int
     host: str
@@ -32,18 +33,19 @@ class Target(NamedTuple):
 
 class CallbackQuerySet(models.QuerySet["Callback"]):
     def for_person(self, user: User) -> CallbackQuerySet:
-        """Returns the callbacks of every team that they belong to."""
+        """Returns the callbacks of every team that the person belongs to."""
         return self.filter(team__memberships__user=user)
 
     def not_delivered(self) -> CallbackQuerySet:
-        """Returns those that wait and those that were given up. Index: callbacks_not_delivered."""
+        """Returns callbacks that wait, and callbacks that were given up. Index:
+        callbacks_not_delivered."""
         return self.filter(delivered_at__isnull=True)
 
     def unfinished(self) -> CallbackQuerySet:
         return self.filter(due_at__isnull=False)
 
     def due(self, at: Any) -> CallbackQuerySet:
-        """Returns callbacks that may be sent now and that no sender has claimed, the oldest first.
+        """Returns callbacks that may be sent now and that no sender has claimed, oldest first.
         Index: callbacks_due."""
         return (
             self.unfinished()
@@ -65,14 +67,14 @@ class CallbackQuerySet(models.QuerySet["Callback"]):
 
     def with_failing_hosts(self) -> CallbackQuerySet:
         """Adds `is_failing`: whether the host failed for this team or another. The table of failing
-        targets is empty while none does. Index: one_failing_target_of_a_kind."""
+        targets is empty while no host fails. Index: one_failing_target_of_a_kind."""
         return self.annotate(is_failing=Exists(FailingTarget.objects.filter(host=OuterRef("host"))))
 
     def to(self, target: Target) -> CallbackQuerySet:
         return self.filter(_to(target))
 
     def to_others(self, hosts: Any, targets: Iterable[Target]) -> CallbackQuerySet:
-        """Leaves out callbacks to these hosts, which are a ListParameter, and to these targets."""
+        """Leaves out callbacks to these hosts and these targets. `hosts` is a ListParameter."""
         return self.exclude(reduce(or_, map(_to, targets), Q(host__one_of=hosts)))
 
 
@@ -82,23 +84,24 @@ def _to(target: Target) -> Q:
 
 class Callback(models.Model):
     """Queues the POST of one answer, or of another app's content. The row is the queue: `due_at` is
-    null once nothing is left to do."""
+    null once nothing is left to send."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     response = models.OneToOneField(
         Response, null=True, on_delete=models.CASCADE, related_name="callback"
     )
-    # How it is sent (wake/callbacks/kinds.py, which reads this). Version 0.1 writes no kind, and of
-    # those without an answer it queued pushes only.
+    # How the callback is sent (wake/callbacks/kinds.py, which reads this). Version 0.1 writes no
+    # kind, and its callbacks without an answer were pushes only.
     kind = models.CharField(max_length=16, default="answer", db_default="push")
-    # For a callback without an answer: the id of the row that it is about, in the app of its kind.
+    # For a callback without an answer: the id of its subject's row, in the app of its kind.
     about = models.UUIDField(null=True, db_column="relayed_task")
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
     # Index: callbacks_of_a_team.
     team = models.ForeignKey(
         Team, on_delete=models.CASCADE, related_name="callbacks", db_index=False
     )
-    url: models.TextField[str, str] = ContentTextField()  # it may carry a token
+    # Encrypted, because the URL may contain a token.
+    url: models.TextField[str, str] = ContentTextField()
     host = models.CharField(max_length=260)
     # A JSON object of the headers that kinds without a signature need; always encrypted
     # (database/encryption.py), regardless of WAKE_ENCRYPT_CONTENT.
@@ -109,11 +112,11 @@ class Callback(models.Model):
     leased_until = models.DateTimeField(null=True)
     lease = models.UUIDField(null=True)
     tries = models.PositiveSmallIntegerField(default=0)
-    # The person who asked for the next attempt, if it is not the schedule's.
+    # The person who asked for the next attempt, or empty if the schedule decides about it.
     asked_by_name = models.CharField(max_length=80, blank=True)
     delivered_at = models.DateTimeField(null=True)
     given_up_at = models.DateTimeField(null=True)
-    # When its URL, headers and body were erased (wake/retention.py).
+    # When the callback's URL, headers and body were erased (wake/retention.py).
     erased_at = models.DateTimeField(null=True)
 
     objects = CallbackQuerySet.as_manager()
@@ -150,7 +153,7 @@ class Callback(models.Model):
 
     @property
     def headers(self) -> dict[str, str]:
-        """Returns the headers that were queued with it; raises encryption.Unreadable."""
+        """Returns the headers that were queued with the callback; raises encryption.Unreadable."""
         if not self.headers_ciphertext:
             return {}
         headers: dict[str, str] = json.loads(encryption.decrypt(self.headers_ciphertext.encode()))
@@ -158,7 +161,7 @@ class Callback(models.Model):
 
     @property
     def subject(self) -> models.Model:
-        """Returns the row that audit events are about: the answered delivery, or the callback."""
+        """Returns the row for audit events: the answered delivery, or the callback."""
         return self.response.delivery if self.response else self
 
     @property
@@ -167,7 +170,7 @@ class Callback(models.Model):
 
 
 class CallbackAttempt(models.Model):
-    """Records one attempt to send a callback, with its outcome."""
+    """Records one attempt to send a callback, and its outcome."""
 
     # Index: attempts_of_a_callback.
     callback = models.ForeignKey(
@@ -191,24 +194,24 @@ class CallbackAttempt(models.Model):
 
 class FailingTargetQuerySet(models.QuerySet["FailingTarget"]):
     def for_person(self, user: User) -> FailingTargetQuerySet:
-        """Returns the targets of every team that they belong to."""
+        """Returns the targets of every team that the person belongs to."""
         return self.filter(team__memberships__user=user)
 
     def suspended(self) -> FailingTargetQuerySet:
-        """Returns those that wait for a person to resume them. Index: suspended_targets."""
+        """Returns the targets that wait for a person to resume them. Index: suspended_targets."""
         return self.filter(suspended_at__isnull=False)
 
 
 class FailingTarget(models.Model):
-    """Counts the failures of a host that does not accept the answers of a team, or not its other
-    callbacks (wake/callbacks/circuit_breaker.py). The row is deleted when a callback arrives."""
+    """Counts the failures of a host that does not accept a team's answers, or its other callbacks
+    (wake/callbacks/circuit_breaker.py). The row is deleted when a callback arrives."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
     host = models.CharField(max_length=260)
     without_answers = models.BooleanField(default=False, db_default=False, db_column="is_push")
     failing_since = models.DateTimeField()
-    # Failures in a row in which the host did not answer, or asked for time.
+    # Consecutive failures in which the host did not answer, or asked for time.
     failures = models.PositiveIntegerField(default=0)
     postponed_until = models.DateTimeField(null=True)
     suspended_at = models.DateTimeField(null=True, db_column="rested_at")
@@ -217,7 +220,7 @@ class FailingTarget(models.Model):
 
     class Meta:
         constraints = [
-            # The host leads, because that is what a sender has a list of.
+            # The host comes first, because a sender has a list of hosts.
             models.UniqueConstraint(
                 fields=["host", "team", "without_answers"], name="one_failing_target_of_a_kind"
             )
@@ -236,7 +239,7 @@ class FailingTarget(models.Model):
         return Target(self.team_id, self.host, self.without_answers)
 
     def holds_back(self, at: datetime) -> bool:
-        """Returns whether nothing is sent there for now."""
+        """Returns whether callbacks to this target wait for now."""
         return self.suspended_at is not None or (
             self.postponed_until is not None and self.postponed_until > at
         )

@@ -1,9 +1,9 @@
-"""Assigns the instants by which an agent sweeps, so that commit order is cursor order
+"""Assigns the instants that an agent's sweeps read by, so that commit order is cursor order
 (docs/protocol.md, Time, order, cursor).
 
 A stamp is assigned while the agent's row is locked, and the lock lasts until the commit that makes
 the change visible. A later change waits and gets a later stamp. So a sweep that has seen a stamp
-has seen everything before it.
+has seen all earlier changes.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def stamp_activity(agent: Agent, *, at: datetime) -> datetime:
 
 
 def stamp(agent: Lock) -> Change:
-    """Returns the step by which a chain of writes stamps the agent that it has locked. The stamp is
-    the column `activity_us`."""
+    """Returns the step with which a chain of writes stamps the agent that it has locked. The stamp
+    is in the column `activity_us`."""
     after = Greatest(F("activity_us") + 1, NOW_US)
     return Change("stamp", agent, returns=["activity_us"], activity_us=after)
 

@@ -1,4 +1,4 @@
-"""Defines the writes that store a delivery, and the conditions under which they happen."""
+"""Defines the writes that store a delivery, and their conditions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ STAMP = GivenDelay("stamp", "activity_us")
 
 @cache
 def delivering(*, with_key: bool, is_internal: bool, is_assigned: bool) -> Chain:
-    """Returns the chain of writes that stamps the agent, spends a token of the key if there is one,
-    and inserts the delivery and its audit event.
+    """Returns the chain of writes that stamps the agent, spends a token of the key (if there is a
+    key), and inserts the delivery and its audit event.
 
-    Its conditions are `agent_as_read` (the agent's team, id, limit and rules are those by which the
-    rows were built), `agent_runs`, `first_use` of the Idempotency-Key, `assignment_current`, those
-    of the key (accounts/agents/quota.py), and `may_deliver`, which the caller knows.
+    Its conditions are `agent_as_read` (the agent's team, id, limit and rules have not changed since
+    they were read), `agent_runs`, `first_use` of the Idempotency-Key, `assignment_current`, the
+    conditions of the key (accounts/agents/quota.py), and `may_deliver`, which the caller knows.
     """
     agent = Lock(
         "agent",
@@ -41,7 +41,7 @@ def delivering(*, with_key: bool, is_internal: bool, is_assigned: bool) -> Chain
 
 
 def values_of(agent: Agent, delivery: Delivery) -> dict[str, Any]:
-    """Returns the values of the parameters that say how the agent was read, and what is stored."""
+    """Returns the values of the parameters: how the agent was read, and what to store."""
     return {
         "agent": agent.pk,
         "team": agent.team_id,

@@ -6,8 +6,8 @@ from django.db import models
 
 
 class Heartbeat(models.Model):
-    """Records when a worker last took a job from the broker. There is one row for each queue, and
-    /readyz reads it."""
+    """Records when a worker last took a job from the broker. Each queue has one row, and /readyz
+    reads it."""
 
     name = models.CharField(max_length=40, primary_key=True)
     at = models.DateTimeField()

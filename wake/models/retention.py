@@ -11,8 +11,8 @@ LONGEST_DAYS = 3_650
 
 
 class Retention(models.Model):
-    """Stores how many days after a delivery's last activity its content is erased, if it is done by
-    then. Without a row it is kept forever."""
+    """Stores how many days after a delivery's last activity its content is erased. Deliveries that
+    are not done by then keep their content. A team without a row keeps content forever."""
 
     team = models.OneToOneField(
         Team, on_delete=models.CASCADE, primary_key=True, related_name="retention"

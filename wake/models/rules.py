@@ -1,4 +1,4 @@
-"""Defines assignment rules, their versions, and whom they assigned each delivery to."""
+"""Defines assignment rules, their versions, and the assignments of deliveries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ LONGEST_VALUE = 200
 
 
 class EscalationStep(TypedDict):
-    """Names whom a rule assigns a delivery to after so many minutes without an answer, too."""
+    """Names the people to whom a rule also assigns a delivery after so many minutes without an
+    answer."""
 
     minutes: int
     people: list[int]
@@ -24,8 +25,8 @@ class EscalationStep(TypedDict):
 
 
 class Rule(models.Model):
-    """Keeps the place of a rule in its team's list. Its versions say what it does, and all of them
-    stay. A removed rule stays, too, because deliveries name it."""
+    """Stores the place of a rule in its team's list. The versions of a rule define its behaviour,
+    and all versions stay. A removed rule stays, too, because deliveries name it."""
 
     class State(models.TextChoices):
         ON = "on", "On"
@@ -36,7 +37,7 @@ class Rule(models.Model):
     position = models.PositiveIntegerField()
     name = models.CharField(max_length=80, validators=[SINGLE_LINE])
     state = models.CharField(max_length=6, choices=State)
-    # The number of its newest version.
+    # The number of the rule's newest version.
     version = models.PositiveIntegerField()
     removed_at = models.DateTimeField(null=True)
 
@@ -55,7 +56,8 @@ class Rule(models.Model):
 
 class RuleVersionQuerySet(models.QuerySet["RuleVersion"]):
     def of_team(self, team: Any) -> RuleVersionQuerySet:
-        """Returns what the team's rules say now, in their order. Index: rules_of_a_team."""
+        """Returns the newest versions of the team's rules, in their order. Index:
+        rules_of_a_team."""
         newest = self.filter(number=F("rule__version"))
         current = newest.filter(rule__team=team, rule__removed_at__isnull=True)
         return current.select_related("rule").order_by("rule__position")
@@ -65,8 +67,8 @@ class RuleVersionQuerySet(models.QuerySet["RuleVersion"]):
 
 
 class Match(models.Model):
-    """Says which deliveries a rule is for, and until when. An empty list or text matches every
-    delivery."""
+    """Defines the deliveries that a rule is for, and until when. An empty list or text matches
+    every delivery."""
 
     class Operator(models.TextChoices):
         IS = "is", "is"
@@ -78,8 +80,8 @@ class Match(models.Model):
     agents: models.JSONField[Any, list[str]] = models.JSONField(default=list)
     types: models.JSONField[Any, list[str]] = models.JSONField(default=list)
     thread_prefix = models.CharField(max_length=128, blank=True)
-    # One comparison, if there is an operator: a JSON pointer into the details (RFC 6901) and what
-    # the value there is compared with.
+    # One comparison, if there is an operator: a JSON pointer into the details (RFC 6901), and the
+    # text that the value is compared with.
     pointer = models.CharField(max_length=LONGEST_POINTER, blank=True)
     operator = models.CharField(max_length=8, choices=Operator, blank=True)
     value = models.CharField(max_length=LONGEST_VALUE, blank=True)
@@ -90,8 +92,8 @@ class Match(models.Model):
 
 
 class RuleVersion(Match):
-    """Stores what a rule says: which deliveries it is for, and whom it assigns them to. It never
-    changes."""
+    """Stores the conditions of a rule, and the people to whom it assigns deliveries. A version
+    never changes."""
 
     rule = models.ForeignKey(
         Rule, on_delete=models.CASCADE, related_name="versions", db_index=False
@@ -105,12 +107,19 @@ class RuleVersion(Match):
     # How many people have to approve (wake/assignment/votes.py).
     needed = models.PositiveSmallIntegerField(default=1, db_default=1)
 
-    # Whether the agent waits if no one answers in time, also if it meant to go on
+    # Whether the agent must wait if no one answers in time, even if the agent meant to go on
     # (wake/assignment/assigning.py).
     must_wait = models.BooleanField(default=False, db_default=False)
 
-    # What happens without an answer: at most three steps in the order of their minutes since the
-    # delivery, each {"minutes", "people", "role"}, whose people are assigned then, too.
+    # Whether a person who approves signs with a passkey. `must_wait` is then True, too.
+    needs_signature = models.BooleanField(default=False, db_default=False)
+
+    # How long after its release an approval can be claimed, if the delivery itself allows more time
+    # (docs/protocol.md, Claim).
+    claim_within_seconds = models.PositiveIntegerField(null=True)
+
+    # The steps that follow without an answer: at most three, in the order of their minutes since
+    # the delivery, each {"minutes", "people", "role"}. The people of a step are then assigned, too.
     escalation: models.JSONField[Any, list[EscalationStep]] = models.JSONField(
         default=list, db_default=[]
     )
@@ -131,12 +140,12 @@ class RuleVersion(Match):
 
 class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def current_of(self, version: Any, at: datetime) -> AssignmentQuerySet:
-        """Returns the one that new deliveries may share. Index: current_assignments."""
+        """Returns the assignment that new deliveries may share. Index: current_assignments."""
         return self.filter(rule_version=version, current_until__gt=at)
 
     def with_people(self, ids: Any) -> AssignmentQuerySet:
-        """Returns a row for each person, in the order of their names, with `can_answer`: whether
-        they still may. An assignment without people has one row."""
+        """Returns a row for each person, in the order of their names. `can_answer` says whether
+        they still may answer. An assignment without people has one row."""
         member = Membership.objects.that_answer().filter(
             team=OuterRef("team"), user=OuterRef("people__user")
         )
@@ -145,21 +154,21 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
 
 
 class Assignment(models.Model):
-    """Says whom deliveries are assigned to: the people of a rule as they were at one time.
-    Deliveries share it while the team stays as it is. `rule_version` is None where a person took a
-    delivery that no rule had assigned.
+    """Stores to whom deliveries are assigned: the people of a rule, as they were at one time.
+    Deliveries share an assignment while the team stays the same. `rule_version` is None if a person
+    took a delivery that no rule had assigned.
 
-    What changes for one delivery alone changes an assignment of its own, which has the delivery's
-    id (docs/decisions/0064-deliveries-share-their-assignment.md)."""
+    A change for only one delivery is made in an assignment of its own, which has the delivery's id
+    (docs/decisions/0064-deliveries-share-their-assignment.md)."""
 
-    # Once, each delivery had its own.
+    # In earlier versions, each delivery had its own assignment.
     id = models.UUIDField(
         primary_key=True, default=uuid.uuid4, editable=False, db_column="delivery_id"
     )
-    # A constraint on these keys would lock the rule's row and the people's rows.
+    # A constraint on these keys would lock the rows of the rule and the people.
     team = models.ForeignKey(
         Team,
-        null=True,  # in rows of earlier processes
+        null=True,  # null in rows that an earlier version wrote
         on_delete=models.CASCADE,
         related_name="+",
         db_constraint=False,
@@ -173,10 +182,10 @@ class Assignment(models.Model):
         db_constraint=False,
         db_index=False,
     )
-    # Whether the others may not answer (wake/assignment/assigned.py).
+    # Whether other people may not answer (wake/assignment/assigned.py).
     only_they = models.BooleanField()
-    # Until when new deliveries may share it; null if they may not, because people have changed
-    # since (wake/assignment/sharing.py) or because it is one delivery's own.
+    # Until when new deliveries may share this assignment. This time is null if people have changed
+    # since (wake/assignment/sharing.py), or if the assignment belongs to only one delivery.
     current_until = models.DateTimeField(null=True)
 
     objects = AssignmentQuerySet.as_manager()
@@ -195,7 +204,7 @@ class Assignment(models.Model):
 
 
 class AssignedPerson(models.Model):
-    """Names a person whom a delivery is assigned to, as they were called at that moment."""
+    """Names a person to whom a delivery is assigned, by their name at that moment."""
 
     assignment = models.ForeignKey(
         Assignment, on_delete=models.CASCADE, related_name="people", db_constraint=False
@@ -209,12 +218,13 @@ class AssignedPerson(models.Model):
         db_index=False,
     )
     name = models.CharField(max_length=80)
-    # The name of the person for whom they stand in; empty for those whom the rule names.
+    # The name of the absent person for whom this person stands in, or empty if the rule itself
+    # names this person.
     deputy_for = models.CharField(max_length=80, blank=True, default="", db_default="")
-    # When they took it themselves; None for those whom the rule assigned.
+    # When this person took the delivery themselves, or None if a rule assigned it to them.
     taken_at = models.DateTimeField(null=True)
-    # After how many minutes without an answer they were added; None for those who were there from
-    # the beginning.
+    # After how many minutes without an answer this person was added, or None if they were assigned
+    # from the beginning.
     added_after = models.PositiveIntegerField(null=True)
 
     class Meta:

@@ -1,8 +1,9 @@
-"""Says where an answer was given, and how much of the delivery that place showed."""
+"""Records where an answer was given, and how much of the delivery that place showed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import models
@@ -11,6 +12,8 @@ from django.db import models
 class Place(models.TextChoices):
     PAGE = "page", "Its page"
     LIST = "list", "The list"
+    # On the delivery's page, where the person signed the answer with a passkey.
+    PASSKEY = "passkey", "Its page, with a passkey"
     BULK = "bulk", "Several together"
     SLACK = "slack", "Slack"
     RULE = "rule", "A rule"
@@ -18,15 +21,18 @@ class Place(models.TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """Holds where a person answered, and what of the delivery was not shown there, in plain phrases
-    such as `14 rows of a table`: none if everything was in sight, and None if that is not known.
-    Outside Wake it was answered in a message: `shown` names the parts of the delivery that the
-    message printed whole, and `message_hash` is the SHA-256 of its text."""
+    """Holds where a person answered, and which parts of the delivery were not shown there, in plain
+    phrases such as `14 rows of a table`. The list is empty if everything was in sight, and None if
+    Wake does not know what was in sight. Outside Wake, the person answered in a message: `shown`
+    names the parts of the delivery that the message printed whole, and `message_hash` is the
+    SHA-256 of its text. `opened_at` is when the person first opened the delivery's page, or None if
+    they answered without opening the page."""
 
     place: str = ""
     left_out: tuple[str, ...] | None = None
     shown: tuple[str, ...] = ()
     message_hash: str = ""
+    opened_at: datetime | None = None
 
     @property
     def all_in_sight(self) -> bool | None:
@@ -37,8 +43,8 @@ class Sight:
         return "; ".join(self.left_out or ())
 
     def in_audit(self) -> dict[str, Any]:
-        """Returns what the audit says of it. The audit is never erased, so it does not have the
-        phrases, which can name what the agent sent."""
+        """Returns the facts for the audit. The phrases are left out: they can contain what the
+        agent sent, and the audit is never erased."""
         if not self.place:
             return {}
         seen: dict[str, Any] = {"place": str(self.place), "all_in_sight": self.all_in_sight}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import Q
 
 from accounts.models import User
 from database.encrypted_columns import ContentTextField
@@ -10,11 +11,23 @@ from wake.models.deliveries import Delivery
 from wake.models.responses import Response
 from wake.models.sights import Place
 
+IS_SIGNED = Q(place=Place.PASSKEY)
+NEEDS_NO_SIGNATURE = Q(delivery__needs_signature=False) & ~Q(
+    delivery__irreversible=True, delivery__team__signs_irreversible=True
+)
+
+
+class VoteQuerySet(models.QuerySet["Vote"]):
+    def that_count(self) -> VoteQuerySet:
+        """Leaves out votes without a signature if the delivery needs one now. Such votes are older
+        than the team's setting."""
+        return self.filter(IS_SIGNED | NEEDS_NO_SIGNATURE)
+
 
 class Vote(models.Model):
-    """Stores that a person approved a delivery, as they saw it. When enough people have, the last
-    vote makes the response (wake/assignment/votes.py). A rejection or a redirect is no vote: it
-    decides at once."""
+    """Records that a person approved a delivery, as they saw it. When enough people have approved,
+    the last vote creates the response (wake/assignment/votes.py). A rejection or a redirect is not
+    a vote, because it decides immediately."""
 
     delivery = models.ForeignKey(
         Delivery, on_delete=models.CASCADE, related_name="votes", db_index=False
@@ -26,9 +39,19 @@ class Vote(models.Model):
     content_hash = models.CharField(max_length=64)
     feedback: models.TextField[str, str] = ContentTextField(blank=True)
     voted_at = models.DateTimeField()
-    # As of a response: where it was given, and whether everything was in sight there.
+    # As in a response: the place of the vote, and whether everything was in sight there.
     place = models.CharField(max_length=8, choices=Place, blank=True, default="", db_default="")
     all_in_sight = models.BooleanField(null=True)
+    # As in a response: how the person was signed in, and when they first opened the page.
+    amr = models.CharField(max_length=20, blank=True, default="", db_default="")
+    auth_time = models.DateTimeField(null=True)
+    opened_at = models.DateTimeField(null=True)
+    # As in a response: the signature of the person's passkey.
+    signature_json: models.TextField[str, str] = ContentTextField(
+        blank=True, default="", db_default=""
+    )
+
+    objects = VoteQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -1,1 +1,1 @@
-"""Holds how the server is hosted: environment, checks, health, logs and static files."""
+"""Hosts the server: environment, checks, health, logs and static files."""

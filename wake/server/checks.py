@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,6 +15,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import Error as DatabaseError
 from psycopg_pool import PoolTimeout
 
+from accounts.log.checkpoints.notes import BadVerifierKey, VerifierKey
 from accounts.models import SigningSecret
 from database import encryption
 
@@ -35,8 +39,8 @@ def production_is_safe(
 def encrypted_content_has_a_key(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Checks the encryption keys, outside production as well: they are generated once there, and
-    may have been removed."""
+    """Checks the encryption keys, outside production as well. Outside production the keys are
+    generated once, and their file may have been removed."""
     if not settings.WAKE_ENCRYPT_CONTENT or settings.WAKE_ENCRYPTION_KEYS:
         return []
     return [
@@ -52,8 +56,8 @@ def encrypted_content_has_a_key(
 def the_sign_in_provider_is_complete(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Refuses an issuer over plain http, which anyone on the way could answer for, and passwords
-    that are switched off while nothing else signs people in."""
+    """Refuses an issuer over plain http, which anyone on the network could impersonate. Also
+    refuses to turn passwords off while there is no other way to sign in."""
     issuer = settings.WAKE_OIDC_ISSUER
     if not issuer and settings.WAKE_PASSWORDS:
         return []
@@ -75,7 +79,7 @@ def the_sign_in_provider_is_complete(
 def the_slack_app_is_complete(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Refuses a part of the settings, with which answering in Slack would silently be off."""
+    """Refuses incomplete settings, which would silently turn off answering in Slack."""
     names = ["WAKE_SLACK_SIGNING_SECRET", "WAKE_SLACK_BOT_TOKEN", "WAKE_SLACK_WORKSPACE"]
     missing = [name for name in names if not getattr(settings, name)]
     if not missing or missing == names:
@@ -84,12 +88,60 @@ def the_slack_app_is_complete(
     return [Error(what, hint="Set all three (docs/notifications.md), or none.", id="wake.E010")]
 
 
+@register(Tags.security)
+def destinations_of_checkpoints_are_complete(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Refuses settings with which a checkpoint could never be sent."""
+    found = [what for is_wrong, what in _problems_of_destinations() if is_wrong]
+    return [
+        Error(what, hint="docs/log.md, Where checkpoints go, has examples.", id="wake.E011")
+        for what in found
+    ]
+
+
+def _problems_of_destinations() -> Iterator[tuple[bool, str]]:
+    secret = settings.WAKE_CHECKPOINT_WEBHOOK_SECRET
+    yield (
+        bool(settings.WAKE_CHECKPOINT_WEBHOOK) and not _is_signing_secret(secret),
+        "WAKE_CHECKPOINT_WEBHOOK needs WAKE_CHECKPOINT_WEBHOOK_SECRET: whsec_ and base64.",
+    )
+    stamps = bool(settings.WAKE_CHECKPOINT_TIMESTAMPS)
+    roots = Path(settings.WAKE_CHECKPOINT_TIMESTAMP_ROOTS)
+    yield (
+        stamps and not roots.is_file(),
+        "WAKE_CHECKPOINT_TIMESTAMPS needs WAKE_CHECKPOINT_TIMESTAMP_ROOTS, a file that is there.",
+    )
+    yield (
+        stamps and find_spec("rfc3161_client") is None,
+        "WAKE_CHECKPOINT_TIMESTAMPS needs a package: pip install 'rfc3161-client>=1.0.9,<2'.",
+    )
+    for text in settings.WAKE_CHECKPOINT_WITNESSES:
+        yield not _is_witness(text), f"WAKE_CHECKPOINT_WITNESSES has no verifier key: {text!r}."
+
+
+def _is_signing_secret(text: str) -> bool:
+    try:
+        return text.startswith("whsec_") and bool(b64decode(text[6:], validate=True))
+    except ValueError:
+        return False
+
+
+def _is_witness(text: str) -> bool:
+    key, _, url = text.partition(" ")
+    try:
+        VerifierKey.parse(key)
+    except BadVerifierKey:
+        return False
+    return url.strip().startswith(("https://", "http://"))
+
+
 @register(Tags.database)
 def encryption_keys_fit_the_database(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Decrypts the newest and the oldest signing secret. It runs before a server starts, in
-    `migrate`, and in `check --database default`; it says nothing while the database is away."""
+    """Decrypts the newest and the oldest signing secret. The check runs before a server starts, in
+    `migrate`, and in `check --database default`. It reports nothing while the database is away."""
     if "default" not in (databases or ()):
         return []
     secrets = SigningSecret.objects.values_list("ciphertext", flat=True)

@@ -1,8 +1,8 @@
 """Takes the browsers' reports of blocked content (Content-Security-Policy) and logs each kind once
 an hour.
 
-Anyone can send a report, so nothing in it is trusted, and nothing of it but words that are known
-here is logged: no address, no page, no script.
+Anyone can send a report, so nothing in it is trusted. The log contains only words from a fixed
+list, and never an address, a page or a script of the report.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts.limits.throttles import TooMany, count_csp_report
+from accounts.limits import throttles
 from wake.api.errors import plain_error
 from wake.api.parsers import Malformed, parse_strictly
 
@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 AGAIN_AFTER_SECONDS = 3600.0
 REPORTS_AT_ONCE = 100
 LONGEST_ADDRESS = 2_048
+REPORTS = "60/m"  # from one network
 DIRECTIVES = {
     *(f"{kind}-src" for kind in ("child", "connect", "default", "fenced-frame", "font", "frame")),
     *(f"{kind}-src" for kind in ("img", "manifest", "media", "object", "prefetch", "worker")),
@@ -34,7 +35,8 @@ DIRECTIVES = {
     *("base-uri", "form-action", "frame-ancestors", "navigate-to", "sandbox"),
     *("require-trusted-types-for", "trusted-types"),
 }
-# What a browser names in place of an address, and the schemes of what it blocks most.
+# The words that browsers send instead of an address, and the schemes of the resources that they
+# block most.
 KEYWORDS = {"inline", "eval", "wasm-eval", "trusted-types-policy", "trusted-types-sink"}
 SCHEMES = {"about", "blob", "data", "filesystem", "http", "https", "ws", "wss"}
 EXTENSIONS = ("extension", "resource")  # chrome-extension, moz-extension, safari-web-extension
@@ -43,16 +45,16 @@ Kind = tuple[str, str]
 
 
 class Seen:
-    """Remembers which kinds were logged in the last hour, and counts the others. Kinds are few: a
-    directive that exists and a word of ours."""
+    """Remembers which kinds were logged in the last hour, and counts the others. There are few
+    kinds: each is an existing directive and one of our words."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kinds: dict[Kind, tuple[float, int]] = {}
 
-    def note(self, kind: Kind, *, at: float) -> int | None:
-        """Returns how many reports of the kind came since its last line, with this one; None if it
-        is too early for another line."""
+    def record(self, kind: Kind, *, at: float) -> int | None:
+        """Returns how many reports of the kind came since its last line, including this one.
+        Returns None if it is too early for another line."""
         with self._lock:
             logged_at, unlogged = self._kinds.get(kind, (-inf, 0))
             if at - logged_at < AGAIN_AFTER_SECONDS:
@@ -67,28 +69,34 @@ _seen = Seen()
 
 @csrf_exempt
 def csp_reports(request: HttpRequest) -> HttpResponse:
-    """Takes both formats: one report (CSP level 2) or a list of them (Reporting API)."""
+    """Logs the reports in a request. A request has one report (CSP level 2) or a list (Reporting
+    API)."""
     if request.method != "POST":
         response = plain_error(405, "method_not_allowed")
         response["Allow"] = "POST"
         return response
     try:
-        count_csp_report(request)
+        throttles.count(
+            request,
+            group="csp-report",
+            rate=REPORTS,
+            key=lambda: throttles.client_network(request),
+        )
         kinds = _kinds(request)
-    except TooMany as error:
+    except throttles.TooManyRequests as error:
         response = plain_error(429, "rate_limited")
         response["Retry-After"] = str(error.retry_after)
         return response
     except Malformed as error:
         return plain_error(400, "malformed", str(error))
     for kind in kinds:
-        if count := _seen.note(kind, at=time.monotonic()):
+        if count := _seen.record(kind, at=time.monotonic()):
             log.warning("A browser blocked content: %s, %s (reports: %d)", *kind, count)
     return HttpResponse(status=204)
 
 
 def _kinds(request: HttpRequest) -> list[Kind]:
-    """Raises Malformed."""
+    """Returns the kinds of violations that a browser reports. Raises Malformed."""
     body = parse_strictly(request.body)
     match request.content_type, body:
         case "application/csp-report", {"csp-report": dict(report)}:
@@ -100,7 +108,8 @@ def _kinds(request: HttpRequest) -> list[Kind]:
 
 
 def _kind_of(report: Any) -> Kind | None:
-    """Returns None for a report about something else, such as a deprecated feature."""
+    """Returns the kind of a report, or None if the report is about something else, such as a
+    deprecated feature."""
     match report:
         case {"type": "csp-violation", "body": dict(body)}:
             return _kind(body.get("effectiveDirective"), body.get("blockedURL"))
@@ -110,7 +119,8 @@ def _kind_of(report: Any) -> Kind | None:
 
 
 def _kind(directive: Any, blocked: Any) -> Kind:
-    """Raises Malformed for a directive that does not exist."""
+    """Returns the kind with this directive and source. Raises Malformed for an unknown
+    directive."""
     # Older browsers report the whole directive, with its sources.
     name = directive.strip().partition(" ")[0] if isinstance(directive, str) else ""
     if name not in DIRECTIVES or not isinstance(blocked, str | None):
@@ -119,8 +129,8 @@ def _kind(directive: Any, blocked: Any) -> Kind:
 
 
 def _blocked(text: str) -> str:
-    """Returns what was blocked in a word of ours. A long address is cut, because urlsplit takes the
-    square of the length of its host."""
+    """Returns one of our words for the blocked resource. A long address is cut, because urlsplit
+    takes quadratic time for its host."""
     text = text[:LONGEST_ADDRESS]
     if text in KEYWORDS:
         return text

@@ -1,4 +1,5 @@
-"""Checks whether the disks that Wake writes to have room: the database's and the data folder's."""
+"""Checks whether the disks that Wake writes to have room: the disk of the database and the disk of
+the data folder."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ _full: tuple[float, dict[str, str]] | None = None
 
 
 def disks() -> dict[str, str]:
-    """Returns `ok` or `full` by disk, as of the last ten seconds. Raises the database's error if it
-    is away."""
-    global _full  # one for each process, replaced as a whole
+    """Returns `ok` or `full` by disk, as of the last ten seconds. Raises the database's error if
+    the database is away."""
+    global _full  # each process has one value, which is replaced as a whole
     now = time.monotonic()
     if _full is None or now - _full[0] > FRESH_SECONDS:
         _full = now, _check_disks()

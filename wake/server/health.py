@@ -22,7 +22,7 @@ from database.clock import database_now
 from wake.models import Callback, Delivery, Heartbeat, Response
 from wake.server.disks import disks
 
-# A sweep runs about every second. A row that is due for this long means that none runs.
+# A sweep runs about every second. A row that has been due this long means that no sweep runs.
 OVERDUE_AFTER = timedelta(seconds=60)
 SILENT_AFTER = timedelta(seconds=60)
 REDIS_SECONDS = 0.3
@@ -30,7 +30,7 @@ REDIS_SECONDS = 0.3
 
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Answers 200 while the web process runs. It depends on nothing else."""
+    """Answers 200 while the web process runs. The answer depends on nothing else."""
     return _json({"status": "ok"})
 
 
@@ -39,8 +39,8 @@ def readyz(request: HttpRequest) -> JsonResponse:
     """Answers 503 when agents are affected: the database is away, a disk is full, or due work is
     not done.
 
-    Without a broker or a worker's heartbeat the status is only degraded: deliver, read and answer
-    work.
+    Without a broker or a worker's heartbeat the status is only degraded: delivering, reading and
+    answering still work.
     """
     report: dict[str, Any] = {
         "status": "down",
@@ -93,7 +93,8 @@ def _oldest_due(now: datetime) -> dict[str, Any] | None:
 
 
 def _broker_answers() -> bool:
-    """Returns True without Redis, because the broker is then a folder."""
+    """Returns whether the broker answers. Without Redis, the broker is a folder, which must be
+    writable."""
     if not settings.REDIS_URL:
         return os.access(settings.WAKE_DATA / "broker", os.W_OK)
     redis = Redis.from_url(

@@ -1,8 +1,8 @@
 """Formats log lines without the content that people and agents wrote.
 
 Databases, parsers and lookups quote their input in errors: PostgreSQL includes the whole row that
-broke a constraint. So a log names the type and the place of an error, and its message only if that
-is known to be about a server, a file or the code.
+broke a constraint. So a log names the type and the place of an error. It has the message of an
+error only if this message is known to be about a server, a file or the code.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ ABOUT_NO_CONTENT = (
     *(db.InterfaceError, db.OperationalError),
     *(psycopg.InterfaceError, psycopg.OperationalError, PoolTimeout),
 )
-# The broker carries only the names of jobs and ids.
+# The broker carries only ids and the names of jobs.
 ABOUT_JOBS = ("amqp.", "billiard.exceptions", "kombu.exceptions", "redis.exceptions")
 
-MAX_DEPTH = 5  # of containers within containers in the arguments of a line
+MAX_DEPTH = 5  # levels of nested containers in a line's arguments
 
 CAUSE = "\n\nThe above exception was the direct cause of the following exception:\n\n"
 CONTEXT = "\n\nDuring handling of the above exception, another exception occurred:\n\n"
 
 
-class Line(logging.Formatter):
-    """Formats `2026-11-21 09:30:00,123 ERROR   wake.outbox: …`, and below it the traceback."""
+class LineFormatter(logging.Formatter):
+    """Formats `2026-11-21 09:30:00,123 ERROR   wake.outbox: …`, followed by the traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Formats a copy, so that other handlers see the record unchanged."""
@@ -98,7 +98,7 @@ def _traceback(error: BaseException) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[tuple[BaseException, str]]:
-    """Yields the errors, the last one first, each with the text that links it to its cause."""
+    """Yields the errors, last error first, each with the text that links it to its cause."""
     seen, link = set(), ""
     while error is not None and id(error) not in seen:
         seen.add(id(error))

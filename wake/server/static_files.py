@@ -1,4 +1,5 @@
-"""Serves static files under a hash of their content, compressed, with all style sheets in one."""
+"""Serves compressed static files whose names have a hash of their content. All style sheets are
+joined into one."""
 
 from __future__ import annotations
 
@@ -11,18 +12,17 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 SHEETS = ("css/app.css", "css/delivery-page.css", "css/outside-inbox.css")
 IMPORT = re.compile(r'^@import "([^"]+)";$', re.MULTILINE)
-# A string, which is kept, or a comment or space that a browser does not need.
+# Matches a string, which stays, or a comment or space that a browser does not need.
 SPARE = re.compile(r'("[^"]*")|/\*.*?\*/|\s*([{};,])\s*|(?<=:)\s+', re.DOTALL)
 OWN_SCRIPT = re.compile(r"js/[^/]+\.js")
-# A line that is a comment, and the indentation of all others. Our scripts have no text of several
-# lines, where both would count.
+# Matches a line that is a comment, and the indentation of all other lines. This is safe because our
+# scripts have no string of several lines, in which `//` and indentation would be content.
 SPARE_IN_SCRIPT = re.compile(r"^[ \t]*//.*\n|^[ \t]+", re.MULTILINE)
 
 
 class JoinedStaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
-    """Joins each style sheet with its imports and leaves comments out of scripts for production. In
-    development nothing needs to be built: `@import` and `import()` work on the files as they
-    are."""
+    """Joins each style sheet with its imports, and removes comments from scripts, for production.
+    Development needs no build, because `@import` and `import()` work on the files as they are."""
 
     support_js_module_import_aggregation = True
 

@@ -1,4 +1,4 @@
-"""`manage.py allow_callback HOST[:PORT]` adds a host to a team's allowlist for callbacks."""
+"""`manage.py allow_callback HOST[:PORT]` adds a host to the callback hosts of a team."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from accounts.management.operator import OPERATOR
 from accounts.models import Team
-from accounts.setup.operator import OPERATOR
 from wake.callbacks import allowlist
 
 
 class Command(BaseCommand):
-    help = "Adds a host to a team's allowlist for callbacks (docs/protocol.md, Fields)."
+    help = "Adds a host to the callback hosts of a team (docs/protocol.md, Fields)."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -25,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, host: str, team: str | None, **options: Any) -> None:
         try:
             line, is_new = allowlist.allow(host, team=_team(team), by=OPERATOR)
-        except allowlist.Refused as reason:
+        except allowlist.AddressRefused as reason:
             raise CommandError(str(reason)) from None
         verb = "may now" if is_new else "may already"
         self.stdout.write(f"Callbacks of {line.team.slug} {verb} go to {line.pattern}.")

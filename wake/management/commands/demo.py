@@ -10,8 +10,8 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.access import objects as access
+from accounts.management import first_run, operator
 from accounts.models import Membership, Team, User
-from accounts.setup import first_run, operator
 from database.clock import database_now
 from wake.management import episodes
 from wake.management.commands.up import FIRST_EMAIL
@@ -50,8 +50,8 @@ class Command(BaseCommand):
 
 
 def _set_up(given: str) -> first_run.Welcome | None:
-    """Creates on an empty server what the first `make run` would, so that a person can sign in.
-    Returns None if there are people already."""
+    """Sets up an empty server as the first `make run` would, so that a person can sign in. Returns
+    None if there are people already."""
     try:
         return first_run.set_up(
             email=os.environ.get("WAKE_ADMIN_EMAIL", "").strip() or FIRST_EMAIL,
@@ -81,7 +81,8 @@ def _owner(team: Team) -> User:
 
 
 def _colleague(team: Team) -> User | None:
-    """Adds a colleague who gave some of the answers. Their password is discarded."""
+    """Adds a colleague who gave some of the answers. The colleague's password is discarded, so no
+    one can sign in as them."""
     try:
         membership, _ = operator.add_person(
             COLLEAGUE,
@@ -89,6 +90,6 @@ def _colleague(team: Team) -> User | None:
             role=Membership.Role.REVIEWER,
             password=operator.new_password(),
         )
-    except operator.AlreadyMember:
+    except operator.HasAnotherRole:
         membership = team.memberships.get(user__email=COLLEAGUE)
     return membership.user if access.may_answer(membership.user, team.pk) else None

@@ -20,8 +20,8 @@ LONGEST_PAUSE = 5.0
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
-        """Tries again when a migration gets no lock: it was rolled back, and the next try starts
-        with it."""
+        """Tries again if a migration gets no lock. That migration was rolled back, and the next try
+        starts with it."""
         with _long_statements_short_locks():
             for attempt in range(1, ATTEMPTS + 1):
                 try:
@@ -39,7 +39,7 @@ class Command(migrate.Command):
 
 @contextmanager
 def _long_statements_short_locks() -> Iterator[None]:
-    """Lets statements take longer than in a request, and waits less for each lock."""
+    """Lets statements take longer than in a request, but wait for each lock more briefly."""
     if connection.vendor != "postgresql":
         yield
         return
@@ -53,7 +53,7 @@ def _long_statements_short_locks() -> Iterator[None]:
 
 
 def _reconnect(options: dict[str, Any], given: str) -> None:
-    if connection.in_atomic_block:  # a test, whose transaction would be lost
+    if connection.in_atomic_block:  # a test has begun a transaction, which would be lost
         return
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined]

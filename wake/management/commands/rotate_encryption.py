@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.audit import totals
+from accounts.log import signed_tree
 from wake.management.reencryption import StillEncrypting, reencrypt
 
 
@@ -41,4 +42,5 @@ class Command(BaseCommand):
                 "unchanged. Add the key that they were stored with, and run this again."
             )
         totals.sign_with_newest_key()
+        signed_tree.sign_with_newest_key()
         self.stdout.write("Done. The older keys are no longer needed for this database.")

@@ -1,4 +1,5 @@
-"""`manage.py up` runs web server, worker and beat together in the foreground, or one of them."""
+"""`manage.py up` runs web server, worker and beat together in the foreground, or only one of the
+three."""
 
 from __future__ import annotations
 
@@ -20,14 +21,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, connection
 from psycopg_pool import PoolTimeout
 
-from accounts.setup import first_run, operator
+from accounts.management import first_run, operator
 from wake.server.run import roles
 from wake.server.run.greeting import greeting
 from wake.server.run.supervisor import run_together
 
-# How long a start right after kill -9 waits until the old processes are gone.
+# A start right after kill -9 waits this long for the old processes to end.
 PATIENCE_SECONDS = 8.0
-FIRST_EMAIL = "owner@example.com"  # whose name, "owner", reads well where others see it
+FIRST_EMAIL = "owner@example.com"  # other people see the part "owner" as a name
 
 
 class Command(BaseCommand):
@@ -51,7 +52,7 @@ class Command(BaseCommand):
             raise CommandError("Stopped before it started.", returncode=130) from None
 
     def _run(self, role: str | None, host: str, processes: int | None) -> None:
-        # Otherwise each program that reads the children's environment sees the password.
+        # Otherwise each program that reads the children's environment would see the password.
         password = os.environ.pop("WAKE_ADMIN_PASSWORD", "")
         if os.geteuid() == 0 and settings.PRODUCTION:
             self.stderr.write("Wake is running as root. Run it under an account of its own.")
@@ -114,28 +115,29 @@ class Command(BaseCommand):
             _disconnect()
 
     def _greet(self, *, only_if_answered_at: str | None = None) -> None:
-        """Prints the greeting once the server answers, and at the end if it never did, because the
-        key and the password in it are not stored."""
+        """Prints the greeting once the server answers. If the server never answered, prints the
+        greeting at the end, because the key and the password in the greeting are stored nowhere."""
         if self._greeting and (only_if_answered_at is None or _answers(only_if_answered_at)):
             self._say(self._greeting)
             self._greeting = None
 
     def _say(self, line: str) -> None:
-        with suppress(OSError):  # a closed terminal is no reason to stop
+        with suppress(OSError):  # a closed terminal is not a reason to stop
             self.stdout.write(line)
             self.stdout.flush()
 
 
 def _disconnect() -> None:
-    """Closes the connections of this process. Its children have their own."""
+    """Closes the database connections of this process. The children open their own connections."""
     connection.close()
     if connection.vendor == "postgresql":
         connection.close_pool()  # type: ignore[attr-defined]
 
 
 def _collect_static() -> None:
-    """Collects the static files if one has changed since the last time, because it takes eight
-    seconds. If two processes start at once, the second waits and then has nothing to do."""
+    """Collects the static files only if one has changed since the last time, because collecting
+    takes eight seconds. If two processes start together, the second waits and then has nothing to
+    do."""
     manifest = settings.STATIC_ROOT / "staticfiles.json"
     sources = [
         Path(storage.path(name)) for finder in get_finders() for name, storage in finder.list([])
@@ -148,7 +150,7 @@ def _collect_static() -> None:
 
 
 def _cannot_listen(host: str, port: int) -> int:
-    """Returns the error number of listening there, or 0."""
+    """Returns the error number of listening on this port, or 0."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -160,8 +162,8 @@ def _cannot_listen(host: str, port: int) -> int:
 
 
 def _answers(host: str) -> bool:
-    """Returns whether the port is open. From then on each request is answered, even if it has to
-    wait until the server has loaded."""
+    """Returns whether the port is open. Once the port is open, every request is answered, even if
+    the request must wait until the server has loaded."""
     with suppress(OSError), socket.create_connection((host, settings.PORT), timeout=0.2):
         return True
     return False

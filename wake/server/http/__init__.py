@@ -1,1 +1,1 @@
-"""Stands between the HTTP server and the views."""
+"""Handles requests and answers between the HTTP server and the views."""

@@ -25,19 +25,20 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
-# Most clients send the whole body before they read, and would lose the answer with the connection.
-# So the rest of the body is read and discarded first. A client that exceeds the limit by more than
-# this, or sends slowly, is cut off.
+# Most clients send the whole body before they read the answer. If the connection were closed at
+# once, they would not get the answer. So the rest of the body is read and discarded first. A client
+# that exceeds the limit by more than this, or sends slowly, is disconnected.
 MAX_DRAINED_BYTES = 8 * 2**20
 DRAIN_SECONDS = 5.0
 BODY = {b"content-length", b"transfer-encoding"}
-# settings.BODY_SECONDS grows by one second for each of these.
+# For each multiple of this number of bytes, the time of settings.BODY_SECONDS becomes one second
+# longer.
 BYTES_A_SECOND = 2**16
 
 
 def has_no_body(scope: Mapping[str, Any]) -> bool:
-    """Returns whether a request that reads has no body at all (RFC 9112, section 6.3). Then nothing
-    needs to be received, which would take a turn of the event loop."""
+    """Returns whether a request certainly has no body (RFC 9112, section 6.3). Then nothing needs
+    to be received, which saves a turn of the event loop."""
     headers = scope["headers"]
     return scope["method"] in {"GET", "HEAD"} and not any(name in BODY for name, _ in headers)
 
@@ -65,7 +66,7 @@ class BodyLimit:
         seconds = float(settings.BODY_SECONDS) + longest / BYTES_A_SECOND
         body = _Counted(receive, limit, seconds, length=0 if is_chunked else declared)
         if declared <= limit:
-            await self.app(scope, body.receive, body.note_answer(send))
+            await self.app(scope, body.receive, body.record_answer(send))
             if body.is_answered:
                 return
         if body.is_late:
@@ -84,7 +85,7 @@ class BodyLimit:
 
 class _Counted:
     """Counts the body while Django receives it. Past the size or time limit, it tells Django that
-    the client has disconnected. After `length` bytes, unless that is 0, it is over."""
+    the client has disconnected. The body ends after `length` bytes, unless that is 0."""
 
     def __init__(self, receive: Receive, limit: int, seconds: float, *, length: int) -> None:
         self._receive = receive
@@ -119,17 +120,17 @@ class _Counted:
         message = await self._receive()
         self.is_cut_off |= message["type"] == "http.disconnect"
         self._left -= len(message.get("body", b""))
-        if self._left == self._left_at_end:  # the empty message is not worth a turn of the loop
+        if self._left == self._left_at_end:  # the empty message would cost a turn of the loop
             message = {**message, "more_body": False}
         self.is_over |= not message.get("more_body", False)
         return message
 
-    def note_answer(self, send: Send) -> Send:
-        async def send_and_note(message: Message) -> None:
+    def record_answer(self, send: Send) -> Send:
+        async def send_and_record(message: Message) -> None:
             self.is_answered = True
             await send(message)
 
-        return send_and_note
+        return send_and_record
 
 
 async def _send(response: HttpResponse, send: Send) -> None:

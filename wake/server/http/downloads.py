@@ -12,7 +12,7 @@ from wake.models.blobs import MEDIA_TYPE
 
 
 def download(file: File) -> HttpResponse:
-    """Returns a file with headers that keep browsers from running anything in it."""
+    """Returns a file with headers that prevent browsers from running anything in it."""
     is_known = MEDIA_TYPE.fullmatch(file.media_type)
     name = _filename(file)
     return HttpResponse(
@@ -28,7 +28,7 @@ def download(file: File) -> HttpResponse:
 
 
 def _filename(file: File) -> str:
-    """Returns the last part of the file's path, in printable characters: a header has no line
+    """Returns the last part of the file's path, in printable characters. A header has no line
     breaks, and a download needs no folders."""
     last = re.split(r"[/\\]", file.filename)[-1]
     name = "".join(letter for letter in last if letter.isprintable())

@@ -1,4 +1,4 @@
-"""Answers errors outside of any view: with JSON for a machine, with a page for a person."""
+"""Answers errors outside of any view: a machine gets JSON, a person gets a page."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from wake.api.errors import RETRY_OUTAGE_AFTER, plain_error, unavailable
 from wake.blobs.pictures import TooManyPictures
 from wake.server.http.machine_paths import is_machine_path
 
-# The fields in which a person writes text, and their labels on the error page. No form with a
-# password or a code has a field of these names (tests/inbox/pages/test_problem_pages.py).
+# People write text in these fields; their labels are for the error page. No form with a password or
+# a code has a field with these names (tests/inbox/pages/test_problem_pages.py).
 TEXT_FIELDS = {
     "feedback": "Your message",
     "edited_content": "Your edit",
@@ -41,8 +41,8 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answers 500, or 503 while the database is away or the server busy (handler500). The page has
-    a form that sends again what the person wrote."""
+    """Answers 500, or 503 while the database is away or the server is busy (handler500). The page
+    has a form that sends the person's text again."""
     failure = sys.exc_info()[1]
     is_away = outages.is_away(failure)
     will_pass = outages.will_pass(failure) or isinstance(failure, TooManyPictures)
@@ -50,7 +50,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if is_machine_path(request.path_info):
         response = plain_error(status, code, unavailable(failure) if will_pass else None)
     else:
-        # No context processors: they would ask the database who is signed in.
+        # Context processors are left out, because they would query the database for the signed-in
+        # person.
         context: dict[str, Any] = {"will_pass": will_pass, "is_away": is_away}
         context |= {"path": request.get_full_path(), "form": _unsent_fields(request)}
         response = render(None, "500.html", context, status=status)
@@ -61,8 +62,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _unsent_fields(request: HttpRequest) -> list[tuple[str, str, str]]:
-    """Returns the names, values and labels of the fields of a form in which a person writes text.
-    A hidden field has no label. Returns nothing of other forms, because they may contain
+    """Returns the names, values and labels of those fields of a form in which a person writes text.
+    A hidden field has no label. Returns nothing for other forms, because they may contain
     passwords."""
     try:
         form = request.POST

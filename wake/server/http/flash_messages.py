@@ -1,4 +1,5 @@
-"""Stores the message that a page shows after a form, in a cookie with the prefix of the others."""
+"""Stores the message that a page shows after a form, in a cookie with the same prefix as the other
+cookies."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Lists the paths that machines ask for, and how the server treats each of them.
 
-Every other path is a page, for a person with a browser. A machine gets JSON errors, also from what
-fails before or around its view; it has no cookies, and none of the browser's middleware.
+Every other path is a page, for a person with a browser. A machine gets JSON errors, even for
+failures before or around its view. It has no cookies, and skips the browser's middleware.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ PAGE_LIMIT = "DATA_UPLOAD_MAX_MEMORY_SIZE"  # Django's, for forms
 
 @dataclass(frozen=True, slots=True)
 class MachinePath:
-    """Describes a path that machines use. `takes_keys` refuses plain http, which would show the key
-    to everyone on the way. `body_limit` is the name of the setting for the largest body."""
+    """Describes a path that machines use. If `takes_keys` is True, plain http is refused, because
+    it would show the key to everyone on the way. `body_limit` is the name of the setting for the
+    largest body."""
 
     prefix: str
     takes_keys: bool = False
@@ -29,6 +30,7 @@ MACHINE_PATHS = (
     MachinePath("/@", takes_keys=True, body_limit="WAKE_MAX_A2A_BYTES"),  # agents, and their cards
     MachinePath("/connect/", takes_keys=True, body_limit="WAKE_MAX_A2A_BYTES"),  # connectors
     MachinePath("/.well-known/"),
+    MachinePath("/log/"),  # hashes of the log; entries are never served
     MachinePath("/artifacts/"),  # files of tasks; the link is signed
     MachinePath("/csp-reports/", body_limit="WAKE_MAX_REPORT_BYTES"),  # sent by browsers themselves
     MachinePath("/slack/", body_limit="WAKE_MAX_BODY_BYTES"),  # signed by Slack
@@ -44,7 +46,7 @@ def is_machine_path(path: str) -> bool:
 
 
 def row_of(path: str) -> MachinePath | None:
-    """Returns the first row that fits, None for a page. A prefix also stands for itself without its
+    """Returns the first matching row, or None for a page. A prefix also matches itself without its
     last slash."""
     return _row_of(f"{path}/"[:LONGEST_PREFIX])
 

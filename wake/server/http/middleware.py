@@ -1,7 +1,7 @@
-"""Provides the middleware. What only browsers need is skipped for machines.
+"""Provides the middleware. Machines skip the middleware that only browsers need.
 
 The protocol has no cookies. Sessions, CSRF and messages would cost each delivery 50 us, and some of
-them answer with HTML where an agent needs JSON.
+them answer with HTML while an agent needs JSON.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from accounts.sign_in import sessions
+from accounts.sign_in.browsers import sessions
 from database.clock import database_now
 from wake.api import errors
 from wake.server.http.machine_paths import is_machine_path, row_of
@@ -55,10 +55,10 @@ class ProtocolOverHttps:
     """Refuses keys over plain http, except from this machine in development (spec, threat model).
     In production it also refuses pages over plain http, because people enter passwords there.
 
-    It also refuses host names that are not the server's own, so that another site whose name points
-    to this machine reaches nothing. Raises DisallowedHost, which becomes a 400.
+    It also refuses host names that are not the server's own. So another site, whose name someone
+    points to this machine, gets nothing. Raises DisallowedHost, which becomes a 400.
 
-    A path with U+0000 names nothing, and PostgreSQL refuses to look for it."""
+    Raises Http404 for a path with U+0000, because PostgreSQL refuses to look for this character."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -79,15 +79,16 @@ class ProtocolOverHttps:
 
 
 class BrowserOnly:
-    """Skips a middleware for machines. It is synchronous, so that under ASGI the whole chain takes
-    one switch to a thread and not a dozen. Those that follow each other are skipped together."""
+    """Skips a middleware for machines. The class is synchronous, so under ASGI the whole chain
+    takes one switch to a thread instead of a dozen. Consecutive middleware of this kind is skipped
+    together."""
 
     sync_capable = True
     async_capable = False
 
     def __init__(self, get_response: GetResponse) -> None:
         super().__init__(get_response)  # type: ignore[call-arg]
-        following = getattr(get_response, "__wrapped__", None)  # Django wraps each
+        following = getattr(get_response, "__wrapped__", None)  # Django wraps each middleware
         self.for_machines: GetResponse = (
             following.for_machines if isinstance(following, BrowserOnly) else get_response
         )
@@ -99,8 +100,8 @@ class BrowserOnly:
 
 
 class BrowserHeaders:
-    """Forbids browser features that no page needs, and caching unless a page allows it. A style
-    sheet, script or icon is no page, and a first visit loads six of them."""
+    """Forbids browser features that no page needs, and caching unless a page allows it. Style
+    sheets, scripts and icons need no such headers, and a first visit loads six of these files."""
 
     OF_FILES = {"Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store"}
     OF_PAGES = {
@@ -132,13 +133,14 @@ class BrowserStaticFiles(BrowserOnly, WhiteNoiseMiddleware):  # type: ignore[mis
 
 
 class BrowserCompression(BrowserOnly, GZipMiddleware):
-    """Compresses pages, and pads each with a random number of bytes, so that its length reveals
-    nothing about its content (BREACH). Form tokens differ on each page. Brotli output is a tenth
-    smaller than gzip and takes no more time.
+    """Compresses pages, and pads each page with a random number of bytes, so that the length of a
+    page reveals nothing about its content (BREACH). Form tokens differ on each page. Brotli output
+    is a tenth smaller than gzip and takes no more time.
 
     A streamed download is not compressed: under ASGI, Django makes each part a gzip member of its
-    own, and browsers stop after the first. Neither is a picture, which is compressed already, nor
-    an answer without a body: bytes after a 204 would be read as the start of the next answer."""
+    own, and browsers stop after the first member. A picture is not compressed again. An answer
+    without a body is not compressed either: bytes after a 204 would be read as the start of the
+    next answer."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> Any:
         if response.streaming or response.headers.get("Content-Type", "").startswith("image/"):
@@ -161,13 +163,13 @@ def _is_page(response: HttpResponse) -> bool:
 
 class BrowserSession(BrowserOnly, SessionMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        """Shows a page even if its session cannot be stored, as on a full disk, when the request
-        only reads. Only the time at which the person was last seen is lost. Django reports some
+        """If a request only reads, shows its page even if the session cannot be stored, as on a
+        full disk. Only the time at which the person was last seen is lost. Django reports some
         failed writes as a deleted session.
 
-        A request that only reads never deletes the cookie. A browser asks for things in the
-        background, and such an answer can arrive after that of a form which gave the session
-        another key: it would sign the person out."""
+        A request that only reads never deletes the session's cookie. A browser makes requests in
+        the background, and the answer to one can arrive after a form has given the session another
+        key. Deleting the cookie would then sign the person out."""
         reads = request.method in READS
         try:
             answer = super().process_response(request, response)
@@ -210,8 +212,8 @@ class BrowserFrameOptions(BrowserOnly, XFrameOptionsMiddleware):
 
 
 class BrowserContentPolicy(BrowserOnly, CSPMiddleware):
-    """Sends the content security policy, without Trusted Types for the admin, whose jQuery writes
-    HTML."""
+    """Sends the content security policy. The admin's policy has no Trusted Types, because its
+    jQuery writes HTML."""
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
@@ -225,7 +227,7 @@ class BrowserContentPolicy(BrowserOnly, CSPMiddleware):
 
 
 class PersonsTimeZone:
-    """Shows every time in the zone of the person who is signed in."""
+    """Shows every time in the time zone of the signed-in person."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""Removes U+0000 from queries and cookies: PostgreSQL has it in no text, and no one types it."""
+"""Removes U+0000 from queries and cookies. PostgreSQL cannot store it, and no one types it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ NULL = "\0"
 
 
 class BrowserText(BrowserOnly, MiddlewareMixin):
-    """Removes it before anything else reads them. Fields of forms refuse it themselves, and say
-    so."""
+    """Removes U+0000 before other code reads the texts. Form fields refuse it themselves, with a
+    message."""
 
     def process_request(self, request: HttpRequest) -> None:
         request.GET = _without_null(request.GET)  # type: ignore[assignment]  # immutable, too

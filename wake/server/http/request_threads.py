@@ -1,7 +1,7 @@
 """Runs the WSGI application in a few threads, behind an ASGI server.
 
 A request gets a thread only when its whole body has arrived. A WSGI server reads the body inside
-the thread instead, so that a few slow clients, one for each thread, stop it.
+the thread. So a few slow clients, one for each thread, would stop such a server.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ Headers = list[tuple[bytes, bytes]]
 
 MAX_BYTES_IN_MEMORY = 2**18
 PART_BYTES = 2**16
-# These have threads of their own, so that they answer while a slow database holds all others.
+# These paths have their own threads, so that these paths answer while a slow database holds all
+# other threads.
 HEALTH = ("/healthz", "/readyz")
 
 
@@ -36,14 +37,14 @@ class RequestThreads:
         self.health = {path: ThreadPoolExecutor(1, path) for path in HEALTH}
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        """Reads the body, then answers. Sends nothing if the client disconnects before."""
+        """Reads the body, then answers. Sends nothing if the client disconnects first."""
         threads = self.health.get(scope["path"], self.threads)
         if has_no_body(scope):
             await self._answer(environ_of(scope, BytesIO(), 0), threads, receive, send)
             return
         message = await receive()
         if message["type"] == "http.request" and not message.get("more_body", False):
-            content = message.get("body", b"")  # all of it, as most bodies come
+            content = message.get("body", b"")  # most bodies arrive whole in one message
             environ = environ_of(scope, BytesIO(content), len(content))
             await self._answer(environ, threads, receive, send)
             return
@@ -73,7 +74,7 @@ class RequestThreads:
             if isinstance(parts, bytes):
                 await _send_in_parts(parts, leaving, send)
                 return
-            # No thread is held while a client takes its time to read.
+            # No thread is held while a slow client reads.
             while not leaving.done() and (part := await loop.run_in_executor(threads, parts.read)):
                 await send({"type": "http.response.body", "body": part, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
@@ -104,7 +105,7 @@ class RequestThreads:
 
 
 async def _send_in_parts(content: bytes, leaving: asyncio.Task[None], send: Send) -> None:
-    """Sends a long answer so that a client that does not read it, or leaves, is noticed."""
+    """Sends a long answer in parts, so that it notices a client that does not read or has left."""
     for place in range(0, len(content), PART_BYTES):
         if leaving.done():
             return
@@ -138,8 +139,8 @@ class _Parts:
 
 
 def environ_of(scope: dict[str, Any], body: IO[bytes], length: int) -> dict[str, Any]:
-    """Returns the environ of PEP 3333. The body is complete, so its length is known even if it came
-    in chunks."""
+    """Returns the environ of PEP 3333. The body is complete, so its length is known even if it was
+    chunked."""
     server, client = scope.get("server") or ("localhost", 0), scope.get("client") or ("", 0)
     environ = {
         "REQUEST_METHOD": scope["method"],

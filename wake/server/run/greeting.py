@@ -1,5 +1,5 @@
-"""Writes what `manage.py up` prints once the server answers: its address and, on the first run, the
-first credentials."""
+"""Writes the text that `manage.py up` prints once the server answers: its address and, on the first
+run, the first credentials."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from accounts.setup.first_run import Welcome
+from accounts.management.first_run import Welcome
 
 FIRST_DELIVERY = {
     "provider": "curl",
@@ -34,8 +34,8 @@ FIRST_DELIVERY = {
 
 
 def greeting(welcome: Welcome | None, *, is_password_given: bool) -> str:
-    """Returns the text. A password that the operator set is not part of it, because logs keep what
-    `up` prints."""
+    """Returns the text. Leaves out a password that the operator set, because the output of `up`
+    ends up in logs."""
     lines = ["", f"Wake is at {settings.WAKE_ORIGIN}", ""]
     if welcome is None:
         return "\n".join([*lines, *_later_run(), ""])

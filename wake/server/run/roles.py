@@ -8,11 +8,12 @@ import sys
 
 from django.conf import settings
 
-# How long Granian lets requests finish, also long polls, before it ends its own processes.
+# Granian lets requests, including long polls, finish for this long before it ends its own
+# processes.
 STOP_SECONDS = 5
 MAX_DEFAULT_PROCESSES = 4
 CONCURRENT_JOBS_WITHOUT_REDIS = 4
-# For each process; idle connections count as well.
+# The limit is for each process, and idle connections count as well.
 MAX_CONNECTIONS = 4096
 OPEN_FILES = 2 * MAX_CONNECTIONS
 # In bytes, for the request line and all headers together. Above it, Granian answers 431.
@@ -20,14 +21,14 @@ LONGEST_HEADERS = 32_768
 
 
 def web(host: str, processes: int | None) -> list[str]:
-    """Returns the command of the server for all requests that neither wait nor stream. It has a few
-    threads (wake/server/http/request_threads.py)."""
+    """Returns the command of the server for all requests that do not wait or stream. This server
+    has a few threads (wake/server/http/request_threads.py)."""
     return granian("web", host, settings.PORT, _processes(processes))
 
 
 def stream(host: str, processes: int | None) -> list[str]:
-    """Returns the command of the server for all requests. Only this one takes connectors, and many
-    waiting requests at a time."""
+    """Returns the command of the server for all requests. Only this server takes connectors, and
+    many waiting requests at a time."""
     return granian("asgi", host, settings.PORT, _processes(processes))
 
 
@@ -37,7 +38,8 @@ def worker(host: str, processes: int | None) -> list[str]:
         at_once = max(2, _processes(processes))
         pool = ["--pool", "prefork", "--concurrency", str(at_once)]
     else:
-        # SQLite has one writer at a time, and the broker is a folder: processes would gain nothing.
+        # SQLite has one writer at a time, and the broker is a folder, so more processes would gain
+        # nothing.
         pool = ["--pool", "threads", "--concurrency", str(CONCURRENT_JOBS_WITHOUT_REDIS)]
     return _celery("worker", "--without-gossip", "--without-mingle", *pool)
 
@@ -50,8 +52,8 @@ ROLES = {"web": web, "stream": stream, "worker": worker, "beat": beat}
 
 
 def all_on_one_machine(host: str, processes: int | None) -> dict[str, list[str]]:
-    """Returns the commands for one machine. The one web server must serve requests that wait or
-    stream, too."""
+    """Returns the commands for one machine. Its one web server also serves requests that wait or
+    stream."""
     return {
         "web": stream(host, processes),
         "worker": worker(host, processes),
@@ -60,14 +62,16 @@ def all_on_one_machine(host: str, processes: int | None) -> dict[str, list[str]]
 
 
 def granian(module: str, host: str, port: int, processes: int) -> list[str]:
-    """Returns a command that serves `application` of a module of wake, over HTTP/1.1 only: proxies
-    speak it, and one HTTP/2 connection carries hundreds of requests, which no limit here counts."""
+    """Returns a command that serves `application` of a module of wake, over HTTP/1.1 only. Proxies
+    speak HTTP/1.1, and one HTTP/2 connection carries hundreds of requests, which no limit here
+    counts."""
     return [
-        *(sys.executable, "-m", "granian", f"wake.{module}:application"),
+        *(sys.executable, "-m", "granian", f"wake.server.{module}:application"),
         *("--interface", "asginl", "--http", "1", "--ws" if module == "asgi" else "--no-ws"),
         *("--loop", "uvloop", "--host", host, "--port", str(port)),
         *("--workers", str(processes), "--workers-kill-timeout", str(STOP_SECONDS)),
-        # Idle connections count as well: by default 1,024 of them stop the server.
+        # Idle connections count as well. With Granian's default, 1,024 idle connections stop the
+        # server.
         *("--backpressure", str(MAX_CONNECTIONS)),
         *("--http1-buffer-size", str(LONGEST_HEADERS)),
         *("--log-level", _log_level().lower()),
@@ -91,8 +95,8 @@ def _celery(*arguments: str) -> list[str]:
 
 
 def _processes(asked: int | None) -> int:
-    """Returns one process with SQLite, even if more were asked for: SQLite has one writer at a
-    time, and the rate limits are counted in memory."""
+    """Returns 1 without PostgreSQL or Redis, even if more processes were asked for. SQLite has one
+    writer at a time, and without Redis the rate limits are counted in memory."""
     if not settings.REDIS_URL or not settings.DATABASE_URL:
         return 1
     return asked or min(os.cpu_count() or 1, MAX_DEFAULT_PROCESSES)

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
-# How long children may finish their work; a stop may take ten seconds in all.
+# Children may finish their work for this long. A stop may take ten seconds in all.
 GRACE_SECONDS = 8.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 # A command that ran this long started well, so its next restart is quick.
@@ -51,7 +51,8 @@ def run_together(
 
 
 class Child:
-    """Runs one command and starts it again when it ends: soon at first, then with longer pauses."""
+    """Runs one command, and starts the command again when it ends: soon at first, then with longer
+    pauses."""
 
     def __init__(
         self,
@@ -157,7 +158,7 @@ def _stop(children: list[Child], selector: selectors.BaseSelector, received: lis
 
 @contextmanager
 def _signals() -> Iterator[list[int]]:
-    """Yields a list that collects the signals that arrive. SIGHUP stays ignored under nohup."""
+    """Yields a list that collects the arriving signals. SIGHUP stays ignored under nohup."""
     received: list[int] = []
     before = {}
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -171,8 +172,8 @@ def _signals() -> Iterator[list[int]]:
 
 
 def _end_with_parent() -> None:
-    """Makes Linux send the child SIGTERM when its parent is gone, even after kill -9. It runs in
-    the child, before the command. On other systems the child lives on, and the next start says that
-    the port is in use."""
+    """Makes Linux send the child SIGTERM when its parent is gone, even after kill -9. This function
+    runs in the child, before the command. On other systems the child keeps running, and the next
+    start says that the port is in use."""
     if _libc is not None:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

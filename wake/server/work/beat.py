@@ -21,8 +21,8 @@ class QuietScheduler(Scheduler):
     _failures = 0
 
     def apply_entry(self, entry: Any, producer: Any = None) -> None:
-        """Sends one due job. A job that is lost does no harm, because the next one does its work:
-        what waits is in rows."""
+        """Sends one due job. A lost job does no harm, because the waiting work is in rows and the
+        next job does it."""
         try:
             self.apply_async(entry, producer=producer, advance=False)
         except SchedulingError as error:

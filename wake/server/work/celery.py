@@ -16,14 +16,14 @@ from celery.worker.state import active_requests
 from django.conf import settings
 
 import wake.server.work.folder_broker
-import wake.server.work.redis_broker  # noqa: F401 - so that kombu knows both
+import wake.server.work.redis_broker  # noqa: F401 - the imports register both brokers
 from wake.server.work.silence import Silence, listen, start_sweeper
 from wake.server.work.watchdog import Watchdog, watch
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "wake.settings")
 
-# Long enough for clocks that differ between machines, and short enough that a worker drops the jobs
-# that beat sent while no worker ran.
+# This time is long enough for clocks that differ between machines. It is short enough that a worker
+# drops the jobs that beat sent while no worker ran.
 STALE_AFTER_SECONDS = 30
 
 app = Celery("wake")
@@ -49,8 +49,10 @@ app.conf.beat_schedule = {
         "accounts.jobs.forget_used_challenges": 600.0,
         "wake.jobs.beat": 10.0,
         "accounts.jobs.seal_new_events": 3.0,
+        "accounts.jobs.make_due_checkpoint": 60.0,
         "inbox.jobs.index_new_words": 2.0,
         "inbox.jobs.send_due_address_changes": 3.0,
+        "inbox.jobs.send_due_checkpoints": 10.0,
         "inbox.jobs.send_due_digests": 30.0,
         "inbox.jobs.send_due_invitations": 3.0,
         "inbox.jobs.send_due_passkey_notices": 3.0,
@@ -74,7 +76,7 @@ app.conf.beat_schedule = {
 
 @app.on_after_configure.connect
 def _make_folders(sender: Celery, **_: Any) -> None:
-    """Creates the folders of the broker, which does not create them itself."""
+    """Creates the folders of the broker, because the broker does not create them."""
     if sender.conf.broker_url.startswith("folder:"):
         folder = Path(sender.conf.broker_transport_options["data_folder_in"])
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -89,8 +91,9 @@ def _allow_root_in_trials(**_: Any) -> None:
 
 @worker_init.connect
 def _collect_no_code(**_: Any) -> None:
-    """Leaves out of garbage collections what a worker loads before it forks its pool and never
-    frees, and collects less often: a full collection took as long as hundreds of callbacks."""
+    """Excludes from garbage collections the objects that a worker loads before it forks its pool
+    and never frees. Also collects less often, because a full collection took as long as hundreds of
+    callbacks."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000)
@@ -99,25 +102,27 @@ def _collect_no_code(**_: Any) -> None:
 @worker_ready.connect
 def _watch_over_the_worker(**_: Any) -> None:
     dog = Watchdog(jobs_waiting, lambda: len(active_requests), began_at=time.monotonic())
-    task_received.connect(lambda **_: dog.note_job(at=time.monotonic()), weak=False)
+    task_received.connect(lambda **_: dog.record_job(at=time.monotonic()), weak=False)
     watch(dog)
 
 
 @worker_init.connect
 def _sweep_without_the_broker(**_: Any) -> None:
     """Starts to listen before the worker is ready, because a worker that starts while the broker is
-    away never is. A folder as the broker is never away."""
+    away never becomes ready. A folder as the broker is never away."""
     if not settings.REDIS_URL:
         return
     silence = Silence(start_sweeper, began_at=time.monotonic())
     for sound in (worker_ready, task_received):
-        sound.connect(lambda **_: silence.note_sound(at=time.monotonic()), weak=False)
+        sound.connect(lambda **_: silence.record_job(at=time.monotonic()), weak=False)
     listen(silence)
 
 
 def jobs_waiting() -> int:
-    """Returns how many jobs wait in the broker. Raises if it does not answer."""
+    """Returns how many jobs wait in the broker. Raises an exception if the broker does not
+    answer."""
     with app.connection_for_read(connect_timeout=2) as connection:
         channel: Any = connection.default_channel
-        # queue_declare() would look for it without the prefix of Redis's keys, and find none.
+        # queue_declare() would look for the queue without the prefix of Redis's keys, and find
+        # none.
         return int(channel._size(app.conf.task_default_queue))

@@ -6,12 +6,12 @@ import logging
 import time
 
 SILENT_SECONDS = 60.0
-DROPPED = "Discarding revoked task"  # Celery's words, also for a job that has expired
+DROPPED = "Discarding revoked task"  # Celery also logs this text for an expired job
 
 
 class OneLine(logging.Filter):
-    """Replaces the lines that Celery writes, one for each dropped job, several a second. A dropped
-    job does no harm, because the next one does its work: what waits is in rows."""
+    """Replaces the lines that Celery writes for each dropped job, several a second. A dropped job
+    does no harm, because the waiting work is in rows and the next job does it."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""Starts a sweeper when a worker hears nothing from the broker, and stops it when jobs arrive.
+"""Starts a sweeper when a worker gets no jobs from the broker, and stops it when jobs arrive.
 
 Beat sends several jobs a second, so silence means that the broker or beat is away. The rows are the
-queue: what beat would have started can be swept without either of them.
+queue, so a sweeper can do beat's work without beat and without a broker.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Silence:
         self._heard_at = self._started_at = began_at
         self._sweeper: Sweeper | None = None
 
-    def note_sound(self, *, at: float) -> None:
+    def record_job(self, *, at: float) -> None:
         self._heard_at = at
 
     def look(self, *, at: float) -> None:
@@ -48,8 +48,8 @@ class Silence:
 
 
 def start_sweeper() -> Sweeper:
-    """Starts a process that sweeps until its standard input is closed, as the kernel does when the
-    worker is killed."""
+    """Starts a process that sweeps until its standard input is closed. If the worker is killed, the
+    kernel closes that input."""
     command = [sys.executable, "-m", "wake.server.work.sweeper"]
     return subprocess.Popen(command, cwd=HOME, stdin=subprocess.PIPE)  # noqa: S603 - our own module
 

@@ -1,7 +1,7 @@
-"""Runs beat's jobs at their intervals without a broker, for a worker that hears nothing from it
-(wake/server/work/silence.py).
+"""Runs beat's jobs at their intervals without a broker, for a worker that gets no jobs from the
+broker (wake/server/work/silence.py).
 
-Sweeps claim what they work on, so any number of workers may sweep at the same time.
+Sweeps claim their rows, so any number of workers may sweep at the same time.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ log = logging.getLogger(__name__)
 
 JOBS_AT_ONCE = 4
 TICK_SECONDS = 0.2
-GRACE_SECONDS = 8  # to finish what is under way after SIGTERM
+GRACE_SECONDS = 8  # the time for running jobs to end after SIGTERM
 
 
 def sweep(intervals: Mapping[str, float], *, stop: threading.Event) -> None:
-    """Runs each job when its interval is over, one of a kind at a time, until `stop` is set. Jobs
-    that are under way then finish."""
+    """Runs each job when its interval is over, until `stop` is set. The same job never runs twice
+    at a time. Running jobs then finish."""
     due_at = dict.fromkeys(intervals, 0.0)
     running: dict[str, Future[None]] = {}
     with ThreadPoolExecutor(JOBS_AT_ONCE) as pool:
@@ -43,7 +43,7 @@ def sweep(intervals: Mapping[str, float], *, stop: threading.Event) -> None:
 
 def _run(job: str) -> None:
     try:
-        app.signature(job)()  # here, not in a worker
+        app.signature(job)()  # runs the job in this process, not in a worker
     except Exception as error:
         if is_away(error):
             log.warning("%s failed: %r", job, error)
@@ -63,7 +63,7 @@ def main() -> None:
         signal.alarm(GRACE_SECONDS)
 
     signal.signal(signal.SIGTERM, end_soon)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the worker's, which closes the pipe
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the worker, which closes the pipe
     threading.Thread(target=_stop_at_end_of_input, args=(stop,), daemon=True).start()
     schedule = app.conf.beat_schedule
     sweep({job: entry["schedule"] for job, entry in schedule.items()}, stop=stop)

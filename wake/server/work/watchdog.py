@@ -1,8 +1,8 @@
-"""Ends a worker that takes no jobs although some wait, so that its supervisor starts it again.
+"""Ends a worker that takes no jobs although some wait, so that its supervisor starts a new one.
 
-After a lost connection, Celery's Redis consumer may never take a job again, in a process that lives
-and is idle (celery/celery#8384; wake/server/work/redis_broker.py removes the known cause). Nothing
-is lost, because the rows are the queue, but they would not be sent.
+After a lost connection, Celery's Redis consumer may never take a job again, although its process is
+alive and idle (celery/celery#8384). wake/server/work/redis_broker.py removes the known cause.
+Nothing is lost, because the rows are the queue, but nothing would be sent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 log = logging.getLogger(__name__)
 
-# Beat adds jobs every second, and an idle worker takes one at once.
+# Beat adds jobs every second, and an idle worker takes one immediately.
 IDLE_SECONDS = 15.0
 # Twice the time limit of a job, because a pool whose processes are all busy takes no jobs either.
 BUSY_SECONDS = 120.0
@@ -25,7 +25,7 @@ LOOK_SECONDS = 5.0
 
 class Watchdog:
     """Decides whether a worker is stuck. `waiting` returns how many jobs are in the broker, or
-    raises if it cannot be reached; `working` returns how many this worker runs."""
+    raises if the broker cannot be reached. `working` returns how many jobs this worker runs."""
 
     def __init__(
         self, waiting: Callable[[], int], working: Callable[[], int], *, began_at: float
@@ -35,7 +35,7 @@ class Watchdog:
         # Since when a job may have been waiting.
         self._since = began_at
 
-    def note_job(self, *, at: float) -> None:
+    def record_job(self, *, at: float) -> None:
         self._since = at
 
     def is_stuck(self, *, at: float) -> bool:
@@ -63,5 +63,5 @@ def _watch(dog: Watchdog) -> None:
         "Jobs are waiting and this worker takes none. It exits, so that it is started again."
     )
     logging.shutdown()
-    faulthandler.dump_traceback()  # where it stuck
-    os._exit(os.EX_SOFTWARE)  # its main thread is what is stuck
+    faulthandler.dump_traceback()  # shows where the worker is stuck
+    os._exit(os.EX_SOFTWARE)  # a stuck main thread would not end by itself

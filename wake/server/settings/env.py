@@ -30,8 +30,8 @@ def words(name: str) -> list[str]:
 
 
 def secret_text(name: str, file: str) -> str:
-    """Returns the variable `name`, or the content of the file that the variable `file` names, which
-    keeps a secret out of the environment. Raises BadVariable."""
+    """Returns the variable `name`, or the content of the file that the variable `file` names. A
+    file keeps a secret out of the environment. Raises BadVariable."""
     path = os.environ.get(file, "").strip()
     if not path:
         return os.environ.get(name, "").strip()
@@ -43,7 +43,7 @@ def secret_text(name: str, file: str) -> str:
 
 def group_roles(name: str) -> list[tuple[str, str, str]]:
     """Returns `wake-admins=main:owner,wake=main:reviewer` as (group, team, role). The last `=`
-    counts, because groups of a directory have it in their names. Raises BadVariable."""
+    separates, because the names of directory groups may contain others. Raises BadVariable."""
     lines = []
     for word in words(name):
         group, _, target = word.rpartition("=")
@@ -70,7 +70,7 @@ def number(name: str, *, default: int, low: int, high: int) -> int:
 
 
 def quota(name: str, *, default: str) -> tuple[int, int]:
-    """Returns `500/50` as (deliveries an hour, burst). Raises BadVariable."""
+    """Parses a quota such as `500/50`: deliveries an hour, and burst. Raises BadVariable."""
     text = os.environ.get(name, "").strip() or default
     hourly, _, burst = text.partition("/")
     if not (hourly.isdecimal() and burst.isdecimal() and int(hourly) > 0 and int(burst) > 0):
@@ -79,8 +79,8 @@ def quota(name: str, *, default: str) -> tuple[int, int]:
 
 
 def secret(name: str, *, folder: Path, generate: bool) -> str:
-    """Returns the variable, or the content of the file of the same name in `folder`. With
-    `generate`, a missing file is created (mode 0600); otherwise the result is empty."""
+    """Returns the variable, or the content of the file of the same name in `folder`. If that file
+    is missing, creates it (mode 0600) with `generate`, and returns an empty text without."""
     if value := os.environ.get(name, "").strip():
         return value
     path = folder / name.lower()
@@ -91,8 +91,8 @@ def secret(name: str, *, folder: Path, generate: bool) -> str:
 
 
 def _write_once(path: Path, text: str) -> None:
-    """Creates the file with its whole content. If two processes start at once, each writes a file
-    of its own, and the first link wins."""
+    """Creates the file with its whole content. If two processes start together, each writes a
+    temporary file and links it to the final name. The file that is linked first is kept."""
     own = path.with_name(f"{path.name}.{os.getpid()}")
     descriptor = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
@@ -122,15 +122,15 @@ def postgresql(url: str, *, connections: int, prepare: bool) -> dict[str, Any]:
         # takes 5.8 ms.
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
-            # A server that is cut off acknowledges nothing; one that is frozen has the kernel do so
-            # (database/bounded_connections.py).
+            # An unreachable server acknowledges nothing. If the server is frozen, its kernel still
+            # acknowledges (database/bounded_connections.py).
             "tcp_user_timeout": 5000,
             "keepalives_idle": 10,
             "keepalives_interval": 5,
             "keepalives_count": 3,
             **dict(parse_qsl(parts.query)),
             # The pool does not pause between attempts to connect, because its pauses would outlast
-            # an outage: each request tries again.
+            # an outage. Each request tries again.
             "pool": {
                 "connection_class": BoundedConnection,
                 "min_size": 1,
@@ -141,8 +141,9 @@ def postgresql(url: str, *, connections: int, prepare: bool) -> dict[str, Any]:
             "server_side_binding": True,
             "prepare_threshold": 5 if prepare else None,
             "connect_timeout": 3,
-            # PostgreSQL compiled an inbox of ten milliseconds to machine code for six seconds, and
-            # started two more processes to find eighteen rows of it.
+            # Without jit=off, PostgreSQL compiled a query of ten milliseconds for six seconds.
+            # Without max_parallel_workers_per_gather=0, PostgreSQL started two more processes to
+            # find eighteen rows.
             "options": "-c statement_timeout=10000 -c lock_timeout=5000 -c jit=off"
             " -c max_parallel_workers_per_gather=0",
         },
@@ -150,8 +151,8 @@ def postgresql(url: str, *, connections: int, prepare: bool) -> dict[str, Any]:
 
 
 def sqlite(path: Path) -> dict[str, Any]:
-    """Returns the DATABASES entry for one file. Writers queue up instead of failing, a commit
-    reaches the disk, and deleted content is overwritten."""
+    """Returns the DATABASES entry for one file. Writers queue up instead of failing, a commit is
+    written to the disk, and deleted content is overwritten."""
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": path,

@@ -1,11 +1,4 @@
-"""Cuts a Content-Type that would break Django before any view, middleware or handler runs.
-
-Django decodes the query string with the charset of the Content-Type. A charset that Python knows
-but that decodes no text (`undefined`), or one that it cannot look up (`charset*=utf-8''%00`),
-causes a bare 500. All requests are UTF-8, so removing the charset loses nothing.
-
-Django's parser takes the square of the length: 60 kB of semicolons took seconds, in the event loop.
-"""
+"""Changes request headers that Django would misread, before any view or middleware runs."""
 
 from __future__ import annotations
 
@@ -19,6 +12,21 @@ LONGEST = 1_000  # characters; a boundary of multipart/form-data has 200 at most
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 AsgiApp = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
+
+
+class HyphenatedHeaders:
+    """Drops headers whose names have an underscore. Django and WSGI write `-` and `_` in a header's
+    name the same way. So a client's `X_Forwarded_For` would take the place of the `X-Forwarded-For`
+    that the proxy sets."""
+
+    def __init__(self, app: AsgiApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        if any(b"_" in name for name, _ in scope.get("headers", ())):
+            headers = [header for header in scope["headers"] if b"_" not in header[0]]
+            scope = {**scope, "headers": headers}
+        await self.app(scope, receive, send)
 
 
 class ReadableWsgi:
@@ -37,7 +45,7 @@ class ReadableAsgi:
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         values = [value for name, value in scope.get("headers", ()) if name == b"content-type"]
         if any(b";" in value for value in values):
-            # As one text, because that is how Django will read it.
+            # Several headers are joined into one text, because Django will also read them as one.
             text = readable(b",".join(values).decode("latin-1")).encode("latin-1")
             others = [header for header in scope["headers"] if header[0] != b"content-type"]
             scope = {**scope, "headers": [*others, (b"content-type", text)]}
@@ -45,7 +53,7 @@ class ReadableAsgi:
 
 
 def readable(text: str) -> str:
-    """Returns the Content-Type, or only its media type if the rest could do harm."""
+    """Returns the Content-Type, or only its media type if its parameters could do harm."""
     if ";" not in text:
         return text
     media_type = text.partition(";")[0]
