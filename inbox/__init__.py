@@ -1,1 +1,1 @@
-"""Shows people what their agents delivered and takes their answers: a package for each feature."""
+"""Shows people their agents' deliveries and takes their answers. Each feature has a package."""

@@ -16,8 +16,21 @@ class InboxConfig(AppConfig):
             import_module, ("wake.answering.shown_values", "inbox.rendering.details")
         )
         values.register(page.shows_all_text)
-        menu, settings = map(import_module, ("inbox.people.settings.menu", "pages.settings"))
+        menu, settings = map(import_module, ("inbox.pages.menu", "pages.settings"))
         settings.register(*menu.ENTRIES)
+        export, data = map(
+            import_module, ("accounts.people.data.export", "inbox.pages.personal_data")
+        )
+        export.register(*data.SECTIONS)
+        removal, former_people = map(
+            import_module,
+            ("accounts.people.data.removal", "inbox.delivery.discussion.former_people"),
+        )
+        removal.register_names(former_people.names_of)
+        sentences, words = map(import_module, ("accounts.audit.sentences", "inbox.audit.sentences"))
+        sentences.register(words.EVENTS)
+        backend = import_module("accounts.sign_in.backend")
+        backend.load_with_person("preferences")
         viewer, mentions = map(
             import_module, ("accounts.access.viewer", "inbox.delivery.discussion.mentions")
         )

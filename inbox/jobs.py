@@ -6,11 +6,9 @@ from celery import shared_task
 
 from database.clock import database_now
 from inbox.notifications import digests, reminders
-from inbox.notifications.channels import noting, sending
+from inbox.notifications.channels import recording, sending
+from inbox.notifications.checkpoints import sending as checkpoint_sending
 from inbox.notifications.slack import presses, replies
-from inbox.people.passkeys import mails as passkey_mails
-from inbox.people.sign_in import address_mails, password_resets
-from inbox.people.teams import invitation_mails
 from inbox.search import index
 
 
@@ -25,33 +23,14 @@ def send_due_reminders() -> None:
 
 
 @shared_task
-def send_due_resets() -> None:
-    password_resets.send_due()
-
-
-@shared_task
-def send_due_address_changes() -> None:
-    address_mails.send_due()
-
-
-@shared_task
-def send_due_passkey_notices() -> None:
-    passkey_mails.send_due()
-
-
-@shared_task
-def send_due_invitations() -> None:
-    invitation_mails.send_due()
-
-
-@shared_task
 def index_new_words() -> None:
-    index.index_new()
+    index.index_new(at=database_now())
 
 
-@shared_task
-def note_notifications() -> None:
-    noting.note_new(at=database_now())
+# Version 0.2 uses this name on the broker, and its beat and workers may still run.
+@shared_task(name="inbox.jobs.note_notifications")
+def record_notifications() -> None:
+    recording.record_new(at=database_now())
 
 
 @shared_task
@@ -61,7 +40,7 @@ def send_due_notifications() -> None:
 
 @shared_task
 def forget_settled_notifications() -> None:
-    noting.forget_settled(at=database_now())
+    recording.forget_settled(at=database_now())
 
 
 @shared_task
@@ -77,3 +56,8 @@ def send_due_slack_replies() -> None:
 @shared_task
 def forget_old_slack_requests() -> None:
     presses.forget_old(at=database_now())
+
+
+@shared_task
+def send_due_checkpoints() -> None:
+    checkpoint_sending.send_due()

@@ -1,1 +1,1 @@
-"""Shows agents to people; owners register them and look after keys, secrets and limits."""
+"""Shows agents to people. Owners register them and manage keys, secrets and limits."""

@@ -1,4 +1,4 @@
-"""Builds the lines of the list of agents, and what of them needs attention."""
+"""Builds the lines of the list of agents, and marks the agents that need attention."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from accounts.access.viewer import Viewer
 from accounts.models import Agent
-from inbox.agents.keys import SOON
+from inbox.agents.credentials.keys import SOON
 from inbox.statistics.figures import Outline, outlines
 from pages.attention import Note
 from pages.panels import notes
@@ -19,13 +19,13 @@ from pages.times import midnight, when
 
 PAGE = 100
 LAST_PAGE = 10_000
-MOST_DIGITS = 9  # Python refuses to read more than 4,300
+MAX_DIGITS = 9  # of a page number; Python refuses to read more than 4,300 digits
 
 
 @dataclass(frozen=True, slots=True)
 class AgentLine:
-    """One row of the table. `agent` comes from inbox/agents/overview.py; `connectors` says how many
-    are online, and is empty for an agent that is not published."""
+    """Describes one row of the table. `agent` comes from inbox/agents/overview.py. `connectors`
+    says how many of the agent's connectors are online. It is empty for an unpublished agent."""
 
     agent: Any
     team: str
@@ -35,10 +35,10 @@ class AgentLine:
 
 
 def page_number(text: str) -> int:
-    """Returns the number that the text names; 1 if it names none."""
+    """Returns the number in the text; 1 if it is not a number."""
     if not (text.isascii() and text.isdigit()):
         return 1
-    return max(1, min(int(text[:MOST_DIGITS]), LAST_PAGE))
+    return max(1, min(int(text[:MAX_DIGITS]), LAST_PAGE))
 
 
 def lines_of(agents: Sequence[Agent], viewer: Viewer, *, at: datetime) -> list[AgentLine]:

@@ -1,4 +1,4 @@
-"""Lets owners grant an orchestrator other ids to deliver under, and take them back."""
+"""Lets owners add and remove the other ids under which an orchestrator may deliver."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from accounts.access.owners import owned_agent, still_owned
 from accounts.access.requests import PersonRequest, actor
 from accounts.agents import aliases
 from accounts.models import Agent
+from accounts.sign_in.reauthentication import requires_password
 from database.clock import database_now
 from inbox.agents.forms import AliasForm
-from inbox.people.sign_in.reauthentication import requires_password
 from pages.page import form_page, page
 from pages.redirects import SeeOther
 from pages.settings import posted

@@ -1,4 +1,4 @@
-"""Names the state of each concern of an agent, and the action that its card offers."""
+"""Returns the state and the action of each card on an agent's page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from inbox.agents.health import Health
 
 
 def states_of(agent: Any, health: Health) -> dict[str, str]:
-    """`agent` comes from inbox/agents/overview.py."""
+    """Returns the state and the action of each card. `agent` comes from
+    inbox/agents/overview.py."""
     secrets = agent.secret_count or 0
     aliases = len((agent.alias_lines or "").splitlines())
     return {

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from accounts.models import ApiKey, Team
-from pages.fields import INPUT, NameField
+from pages.fields import ID_INPUT, INPUT, NameField
 
 if TYPE_CHECKING:
     TeamField = forms.ModelChoiceField[Team]
@@ -23,7 +23,6 @@ MODES = {
     ApiKey.Mode.LIVE.value: "Live: deliveries go to the inbox",
     ApiKey.Mode.TEST.value: "Test: deliveries stay out of the inbox",
 }
-ID_INPUT = {**INPUT, "autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}
 
 
 class NewAgentForm(forms.Form):
@@ -33,12 +32,12 @@ class NewAgentForm(forms.Form):
         max_length=128,
         widget=forms.TextInput(attrs={**ID_INPUT, "placeholder": "research-agent-01"}),
         help_text="Shown with every delivery and can't be changed. Use only letters, digits and "
-        "-._~ if other agents will call it.",
+        "-._~ if other agents will call this agent.",
         error_messages={"required": "Enter an ID."},
     )
 
     def __init__(self, data: QueryDict | None, *, teams: QuerySet[Team], slug: str = "") -> None:
-        """Selects the team that the person was looking at, whose slug is `slug`."""
+        """Selects the team with this `slug`, which the person was viewing."""
         super().__init__(data, initial={"team": teams.filter(slug=slug).first() or teams.first()})
         field = self.fields["team"]
         assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 - for the type checker
@@ -48,8 +47,8 @@ class NewAgentForm(forms.Form):
 
 
 class OnceForm(forms.Form):
-    """Is accepted only once, because `version` is that of the agent's keys and secrets when the
-    page was made (accounts/agents/credential_version.py)."""
+    """Accepts each page's form only once. `version` is the version of the agent's keys and secrets
+    when the page was made (accounts/agents/credential_version.py)."""
 
     version = forms.CharField(max_length=40, widget=forms.HiddenInput)
 
@@ -115,14 +114,4 @@ class LimitForm(forms.Form):
         widget=forms.NumberInput(attrs={**INPUT, "min": 1, "inputmode": "numeric"}),
         help_text="Leave empty for the default.",
         error_messages={"invalid": "Enter a whole number or leave this empty."},
-    )
-
-
-class TestCallbackForm(forms.Form):
-    url = forms.CharField(
-        label="URL",
-        max_length=2048,
-        widget=forms.URLInput(attrs={**ID_INPUT, "placeholder": "https://hooks.example.com/wake"}),
-        help_text="The URL that the agent sends as callback_webhook.",
-        error_messages={"required": "Enter a URL."},
     )

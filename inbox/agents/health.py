@@ -1,4 +1,4 @@
-"""Says what of an agent needs attention: keys, callbacks, limits, floods, connectors."""
+"""Finds the parts of an agent that need attention: keys, callbacks, limits, floods, connectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from inbox.agents.keys import SOON, KeyLine
+from inbox.agents.credentials.keys import SOON, KeyLine
 from inbox.statistics.figures import Figures
 from pages.attention import Note
 from pages.times import midnight, when
@@ -17,8 +17,8 @@ from pages.times import midnight, when
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """`last_seen` is when one of its keys was last used, and `limited_at` when one of them last
-    exceeded its rate limit today."""
+    """Holds the facts about an agent. `last_seen` is the time at which a key of the agent was last
+    used. `limited_at` is the last time today at which a key exceeded its rate limit."""
 
     last_seen: datetime | None
     limited_at: datetime | None
@@ -27,7 +27,7 @@ class Health:
 
 
 def health_of(agent: Any, keys: Sequence[KeyLine], figures: Figures, *, at: datetime) -> Health:
-    """`agent` comes from inbox/agents/overview.py. Asks the database nothing."""
+    """Returns the agent's health. `agent` comes from inbox/agents/overview.py. Makes no queries."""
     used = [line.key.last_used_at for line in keys if line.key.last_used_at]
     limited = [line.key.slowed_at for line in keys if line.key.slowed_at]
     limited_at = max(limited, default=None)

@@ -1,4 +1,4 @@
-"""Loads agents with everything that their pages count, so that a page needs few queries."""
+"""Loads agents with all figures of their pages, so that a page needs few queries."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from inbox.callbacks import callbacks
 from inbox.statistics.figures import with_provider
 from wake.models import Delivery
 
-COUNTED_AT_MOST = 1_000
+MAX_COUNTED = 1_000
 
 
 def agent_with_overview(user: User, pk: UUID) -> Any:
-    """Returns the agent with the person's role in its team (`role`), its secrets, aliases, and
-    counts; one query. Raises Http404 for an agent of a team that the person is not in."""
+    """Returns the agent with the person's role in its team (`role`), its secrets, aliases and
+    counts, in one query. Raises Http404 unless the person belongs to the agent's team."""
     mine = Membership.objects.filter(user=user)
     secrets = SigningSecret.objects.in_use().filter(agent=OuterRef("pk")).order_by().values("agent")
     aliases = ClaimedId.objects.filter(agent=OuterRef("pk")).order_by().values("agent")
@@ -46,17 +46,17 @@ def agent_with_overview(user: User, pk: UUID) -> Any:
             secret_count=Subquery(secrets.values(number=Count("pk"))),
             secret_created_at=Subquery(secrets.values(last=Max("created_at"))),
             alias_lines=Subquery(aliases.values(lines=_Lines("pattern"))),
-            waiting=_CountOf(waiting.awaiting_response().values("pk")[:COUNTED_AT_MOST]),
-            unsent=_CountOf(unsent.values("pk")[:COUNTED_AT_MOST]),
-            failing=_CountOf(unsent.filter(tries__gt=0).values("pk")[:COUNTED_AT_MOST]),
+            waiting=_CountOf(waiting.awaiting_response().values("pk")[:MAX_COUNTED]),
+            unsent=_CountOf(unsent.values("pk")[:MAX_COUNTED]),
+            failing=_CountOf(unsent.filter(tries__gt=0).values("pk")[:MAX_COUNTED]),
         ),
         pk=pk,
     )
 
 
 def listed_agents(viewer: Viewer, *, text: str, is_archived: bool, at: datetime) -> QuerySet[Agent]:
-    """Returns the agents whose id or provider contains the text, with what the list shows of each.
-    Index: inbox_of_a_team for what waits."""
+    """Returns the agents whose id or provider contains the text, with the list's figures. Index:
+    inbox_of_a_team for waiting deliveries."""
     agents = agents_of(viewer.user)
     agents = agents.archived() if is_archived else agents.active()
     waiting = Delivery.objects.filter(
@@ -68,8 +68,8 @@ def listed_agents(viewer: Viewer, *, text: str, is_archived: bool, at: datetime)
         last_seen=Max("keys__last_used_at"),
         slowed_at=Max("keys__slowed_at"),
         key_ends_at=Min("keys__expires_at", filter=ends),
-        waiting=_CountOf(waiting.awaiting_response().values("pk")[:COUNTED_AT_MOST]),
-        failing=_CountOf(failing.values("pk")[:COUNTED_AT_MOST]),
+        waiting=_CountOf(waiting.awaiting_response().values("pk")[:MAX_COUNTED]),
+        failing=_CountOf(failing.values("pk")[:MAX_COUNTED]),
     )
     matching = Q(agent_id__icontains=text) | Q(provider__icontains=text) if text else Q()
     return rows.filter(matching).order_by("agent_id", "pk")
@@ -83,7 +83,7 @@ class _CountOf(Subquery):
 
 
 class _Lines(Aggregate):
-    """Joins texts of one line each."""
+    """Joins one-line texts."""
 
     output_field = TextField()
 

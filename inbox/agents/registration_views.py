@@ -14,10 +14,10 @@ from accounts.access.owners import AGENTS_REFUSED, still_owned
 from accounts.access.requests import PersonRequest, actor
 from accounts.agents import registration
 from accounts.models import Agent
+from accounts.sign_in.reauthentication import requires_password
 from database.clock import database_now
+from inbox.agents.credentials.show_once import no_longer_visible, shown_once
 from inbox.agents.forms import NewAgentForm
-from inbox.agents.show_once import no_longer_visible, shown_once
-from inbox.people.sign_in.reauthentication import requires_password
 from pages.page import form_page, page
 from pages.settings import posted
 
@@ -26,7 +26,7 @@ from pages.settings import posted
 @page
 @requires_password
 def register_agent(request: PersonRequest) -> HttpResponse:
-    """Shows and processes the form. Sent twice, it registers one agent."""
+    """Shows and processes the form. A form that is sent twice registers only one agent."""
     teams = teams_owned_by(request.user)
     if not teams:
         raise PermissionDenied(AGENTS_REFUSED)

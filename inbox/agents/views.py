@@ -15,8 +15,8 @@ from accounts.models import ApiKey, Membership
 from database.clock import database_now
 from inbox.agents import concerns, overview
 from inbox.agents.agent_list import PAGE, lines_of, notes_of, page_number
+from inbox.agents.credentials.keys import key_lines
 from inbox.agents.health import health_of
-from inbox.agents.keys import key_lines
 from inbox.statistics import figures as agent_figures
 from inbox.statistics.bar_chart import bars
 from pages.page import page
@@ -76,7 +76,7 @@ def agent_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
         "median_time": figures.answers.took and amount(figures.answers.took),
         "counted_answers": agent_figures.ANSWERS_LOOKED_AT,
         "bars": zip(figures.days, bars([day.delivered for day in figures.days]), strict=True),
-        "counted_at_most": overview.COUNTED_AT_MOST,
+        "counted_at_most": overview.MAX_COUNTED,
         "panels": panels("agent", agent, user=request.user, at=now),
         "quota": {mode: quota.quota_of(mode, agent.hourly_limit) for mode in ApiKey.Mode.values},
     }

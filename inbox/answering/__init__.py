@@ -1,1 +1,1 @@
-"""Takes people's answers, one at a time or in batches, and takes them back."""
+"""Takes people's answers, one at a time or in batches, and undoes them."""

@@ -1,4 +1,5 @@
-"""Describes in one sentence whether the agent has an answer, and whether it can still be undone."""
+"""Describes in one sentence whether the agent has an answer, and whether the person can still undo
+it."""
 
 from __future__ import annotations
 
@@ -18,6 +19,9 @@ from wake.models import Callback, Response
 PICKED_UP: dict[str, str] = {
     Response.Route.CALLBACK: "Delivered by callback",
     Response.Route.CONNECTOR: "Fetched by the connector",
+    Response.Route.OUTCOME: "The agent reported an outcome",
+    Response.Route.CLAIM: "Approval used",
+    Response.Route.RECEIPT: "Receipt fetched",
 }
 CAN_BE_FETCHED = "Nothing is lost: the agent can still fetch the answer."
 
@@ -37,7 +41,8 @@ class AnswerStatus:
 def answer_status(
     response: Response, viewer: Viewer, *, has_voted: bool = False, at: datetime
 ) -> AnswerStatus:
-    """Returns the status of a response that is loaded with its delivery and its callback."""
+    """Returns the status of a response. The response must be loaded with its delivery and its
+    callback."""
     team_id = response.delivery.team_id
     may_undo = (
         response.by_id == viewer.user.pk
@@ -56,8 +61,8 @@ def answer_status(
 
 
 def just_answered(viewer: Viewer, *, also: UUID | None, limit: int = 20) -> list[Response]:
-    """Returns this person's held answers and the one to the delivery that they come from, newest
-    first. Index: held_responses."""
+    """Returns this person's held answers, newest first. Includes the answer to the delivery `also`,
+    from whose page the person comes. Index: held_responses."""
     is_theirs = Q(by=viewer.user, responded_at__isnull=True)
     if also is not None:
         is_theirs |= Q(delivery=also)
@@ -87,7 +92,7 @@ def pickup_status(response: Response, *, at: datetime) -> str:
 
 
 def _callback_status(response: Response, sent_at: datetime, *, at: datetime) -> str:
-    """Returns the state of a callback that was sent and is not confirmed."""
+    """Returns the state of an unconfirmed callback that was sent."""
     callback: Callback | None = getattr(response, "callback", None)
     if callback is None:
         return f"Sent by callback {when(sent_at, now=at)}, not confirmed yet."
@@ -106,5 +111,5 @@ def _callback_status(response: Response, sent_at: datetime, *, at: datetime) -> 
 
 
 def picked_up(route: str) -> str:
-    """Returns how the agent got the answer, for example `Fetched by the agent`."""
+    """Returns how the answer went out, for example `Fetched by the agent`."""
     return PICKED_UP.get(route, "Fetched by the agent")

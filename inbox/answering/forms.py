@@ -8,11 +8,13 @@ from django import forms
 from django.conf import settings
 
 from inbox.answering.editing import choices, edits
+from inbox.rendering.json_text import as_typed
 from wake.models import Delivery, Response
 
 LONGEST_FEEDBACK = 20_000
-# Sent for choice blocks: the options decide between approval and redirect.
+# Sent for choice blocks. The options decide between approval and redirect.
 CHOSEN = "chosen"
+NO_ANSWER = "Choose an answer."
 
 
 class AnswerForm(forms.Form):
@@ -21,8 +23,8 @@ class AnswerForm(forms.Form):
     status = forms.ChoiceField(
         choices=[*Response.Status.choices, (CHOSEN, "Chosen")],
         error_messages={
-            "required": "Choose an answer.",
-            "invalid_choice": "Choose an answer.",
+            "required": NO_ANSWER,
+            "invalid_choice": NO_ANSWER,
         },
     )
     feedback = forms.CharField(
@@ -41,7 +43,7 @@ class AnswerForm(forms.Form):
         error_messages={"invalid_choice": "Choose whether to send the edit as JSON or as text."},
     )
     content_hash = forms.CharField(required=False, max_length=64)
-    # Whether the page said that a new version replaced the delivery.
+    # True if the page said that a new version replaced the delivery.
     knows_replaced = forms.BooleanField(required=False)
 
     def __init__(self, data: Any, *, delivery: Delivery) -> None:
@@ -50,7 +52,7 @@ class AnswerForm(forms.Form):
         self.original = edits.Original.of(delivery)
 
     def clean_feedback(self) -> str:
-        """Changes the line ends back to LF: a form sends CRLF."""
+        """Changes the line ends back to LF, because a form sends CRLF."""
         feedback: str = self.cleaned_data["feedback"]
         return feedback.replace("\r\n", "\n")
 
@@ -65,18 +67,20 @@ class AnswerForm(forms.Form):
         is_approval = "status" in self.fields and cleaned.get("status") == Response.Status.APPROVED
         if is_approval and (problem := choices.undecided(self.original)):
             self.add_error(None, problem)
+        if cleaned.get("status") == CHOSEN and not self.errors:  # sent by the editor, by hand
+            self.add_error("status", NO_ANSWER)
         return cleaned
 
     def edit_errors(self) -> dict[str, str]:
-        """Returns the errors of the edit, by the name of the input where it was typed."""
+        """Returns the errors of the edit, each by the name of its input."""
         edit_errors = self.errors.as_data().get("edited_content", [])
         return {str(error.code): "".join(error.messages) for error in edit_errors}
 
     def edit_as_typed(self) -> str:
-        """Returns the edit as text; empty if nothing changed. Fields that cannot be read yet are
-        one line each."""
+        """Returns the edit as text, or an empty text if nothing changed. Each field that cannot be
+        read yet is one line."""
         if "edited_json" in self.cleaned_data:
-            return edits.as_typed(self.cleaned_data["edited_json"])
+            return as_typed(self.cleaned_data["edited_json"])
         if self.data.get("edited_as") != edits.FIELDS:
             return str(self.data.get("edited_content", ""))
         typed = edits.typed_into(edits.fields(self.original), self.data, errors={})
@@ -101,9 +105,9 @@ class AnswerForm(forms.Form):
         return cleaned
 
     def _with_inputs(self, cleaned: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
-        """Turns the options and the values of the page into an approval if they are those that the
-        agent proposes, else into a redirect. An answer in words keeps the changed values; a
-        rejection has none."""
+        """Turns the options and the values of the page into an approval if they are the agent's
+        proposal, and otherwise into a redirect. An answer in words keeps the changed values. A
+        rejection has no values."""
         status = cleaned.get("status")
         if status == Response.Status.REJECTED:
             return cleaned | {"edited_json": None}
@@ -122,6 +126,6 @@ class AnswerForm(forms.Form):
 
 
 class PreviewForm(AnswerForm):
-    """Reads the answer form of the editor, which previews an edit before an answer is chosen."""
+    """Reads the editor's answer form, to preview an edit before the person chooses an answer."""
 
     status = None  # type: ignore[assignment]

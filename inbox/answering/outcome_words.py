@@ -1,6 +1,4 @@
-"""Names an answer as the person gave it: `Chose One price`, `Answered` or `Changes requested`.
-
-The protocol has one word, `redirected`, for all answers that are neither yes nor no."""
+"""Names an answer in the person's words: `Chose One price`, `Answered` or `Changes requested`."""
 
 from __future__ import annotations
 
@@ -9,35 +7,22 @@ from contextlib import suppress
 from database.encryption import Unreadable
 from inbox.answering.editing.choices import chosen, questions
 from inbox.answering.editing.edits import Original
-from pages.characters.invisible import reveal
-from wake.models import Delivery, Response
-
-ANSWERED, CHANGES_REQUESTED = "Answered", "Changes requested"
-# For counts and choices, which have no one type.
-STATUS_LABELS = {
-    **dict(Response.Status.choices),
-    Response.Status.REDIRECTED.value: "Changed or answered",
-}
+from inbox.reading.status_words import status_words
+from pages.characters.invisible import reveal_value
+from wake.models import Response
 
 
 def outcome_words(response: Response) -> str:
-    """Returns the words for a response. The options are named only if the delivery's details were
-    loaded, because a list must not load them row by row."""
+    """Returns the words for a response. The words name the chosen options only if the
+    delivery's details were loaded, because a list must not load details row by row."""
     if labels := _chosen_labels(response):
-        return f"Chose {reveal(', '.join(labels))}"
+        return f"Chose {reveal_value(', '.join(labels))}"
     return status_words(response.delivery.type, response.status)
 
 
-def status_words(type: str, status: str) -> str:
-    """Returns the words for a status; works for deliveries and for responses."""
-    if status == Response.Status.REDIRECTED:
-        return CHANGES_REQUESTED if type == Delivery.Type.OUTPUT else ANSWERED
-    return Delivery.Status(status).label
-
-
 def _chosen_labels(response: Response) -> list[str]:
-    """Returns the labels of the options that the answer chose; none for a rejection, an answer in
-    words only, and without options."""
+    """Returns the labels of the chosen options. Returns an empty list for a rejection, for an
+    answer in words only, and for a delivery without options."""
     delivery = response.delivery
     is_loaded = "details_json" not in delivery.get_deferred_fields()
     has_choice = response.status == Response.Status.APPROVED or response.edited_json is not None

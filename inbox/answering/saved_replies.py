@@ -1,4 +1,4 @@
-"""Saves the replies that a person uses again as feedback."""
+"""Stores replies that a person uses again as feedback."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from itertools import groupby
 from django.db import transaction
 
 from accounts.models import User
-from inbox.answering.outcome_words import STATUS_LABELS
 from inbox.models import SavedReply
+from inbox.reading.status_words import STATUS_LABELS
 
-MOST_REPLIES = 40
+MAX_REPLIES = 40
 
 
-class TooMany(Exception):
+class TooManyReplies(Exception):
     """You have 40 saved replies, which is the most. Remove one first."""
 
 
@@ -24,20 +24,21 @@ class SameName(Exception):
 
 @transaction.atomic
 def save_reply(reply: SavedReply) -> None:
-    """Saves a new or changed reply that its form has checked; raises TooMany and SameName."""
-    # One save at a time, so that both checks hold.
+    """Saves a new or changed reply that its form has checked. Raises TooManyReplies and
+    SameName."""
+    # Only one save runs at a time, so that both checks hold.
     User.objects.select_for_update().get(pk=reply.user_id)
     others = SavedReply.objects.of(reply.user).exclude(pk=reply.pk)
-    if reply._state.adding and others.count() >= MOST_REPLIES:
-        raise TooMany(TooMany.__doc__)
+    if reply._state.adding and others.count() >= MAX_REPLIES:
+        raise TooManyReplies(TooManyReplies.__doc__)
     if others.filter(status=reply.status, name=reply.name).exists():
         raise SameName(SameName.__doc__)
     reply.save()
 
 
 def by_answer(replies: Iterable[SavedReply]) -> list[tuple[str, list[SavedReply]]]:
-    """Groups replies from `SavedReply.objects.of(user)` by the label of the answer that they go
-    with, such as "Approved"."""
+    """Groups replies from `SavedReply.objects.of(user)` by the label of their answer, such as
+    "Approved"."""
     by_status = {status: list(rows) for status, rows in groupby(replies, lambda each: each.status)}
     return [
         (label, by_status[status]) for status, label in STATUS_LABELS.items() if status in by_status
@@ -45,6 +46,6 @@ def by_answer(replies: Iterable[SavedReply]) -> list[tuple[str, list[SavedReply]
 
 
 def with_saved_reply(typed: str, replies: Iterable[SavedReply], *, chosen: str) -> str:
-    """Returns what was typed, with the text of the chosen reply below it."""
+    """Returns the typed text, followed by the text of the chosen reply."""
     texts = [reply.text for reply in replies if str(reply.pk) == chosen]
     return "\n".join(part for part in [typed.rstrip(), *texts] if part)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from django import forms
 
-from inbox.answering.outcome_words import STATUS_LABELS
 from inbox.models import SavedReply
+from inbox.reading.status_words import STATUS_LABELS
 from pages.fields import INPUT
 
 if TYPE_CHECKING:
@@ -35,6 +35,6 @@ class SavedReplyForm(SavedReplyModelForm):
         }
 
     def clean_text(self) -> str:
-        """Changes the line ends back to LF: a form sends CRLF."""
+        """Changes the line ends back to LF, because a form sends CRLF."""
         text: str = self.cleaned_data["text"]
         return text.replace("\r\n", "\n")

@@ -24,7 +24,7 @@ def saved_reply_list(request: PersonRequest) -> HttpResponse:
         return saved(request, "settings-saved-replies")
     grouped = saved_replies.by_answer(SavedReply.objects.of(request.user))
     return settings_page(
-        request, "inbox/people/settings/saved_replies/list.html", form=form, groups=grouped
+        request, "inbox/answering/saved_replies/list.html", form=form, groups=grouped
     )
 
 
@@ -37,7 +37,7 @@ def saved_reply_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
         return saved(request, "settings-saved-replies")
     return settings_page(
         request,
-        "inbox/people/settings/saved_replies/saved_reply.html",
+        "inbox/answering/saved_replies/saved_reply.html",
         form=form,
         saved_reply=reply,
     )
@@ -55,7 +55,7 @@ def _is_saved(form: SavedReplyForm) -> bool:
         return False
     try:
         saved_replies.save_reply(form.instance)
-    except (saved_replies.TooMany, saved_replies.SameName) as reason:
+    except (saved_replies.TooManyReplies, saved_replies.SameName) as reason:
         form.add_error(None, str(reason))
         return False
     return True

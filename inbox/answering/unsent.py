@@ -11,8 +11,8 @@ from accounts.access.objects import NotAllowed
 from accounts.access.requests import PersonRequest
 from inbox.answering.editing.choices import clicked, questions
 from inbox.answering.forms import AnswerForm
-from inbox.answering.outcome_words import status_words
-from pages.characters.invisible import reveal
+from inbox.reading.status_words import status_words
+from pages.characters.invisible import reveal_value
 from wake.assignment.taking import NotAssigned
 from wake.models import Delivery, Response
 
@@ -22,9 +22,10 @@ CHANGE_ROLE = "A team owner can change it."
 def refused_page(
     request: PersonRequest, delivery: Delivery, reason: NotAllowed | None = None
 ) -> HttpResponse:
-    """Shows what a person wrote who may not answer, with the reason; by default their role."""
+    """Shows the text of a person who may not answer, and why they may not. By default the reason is
+    the person's role."""
     form = AnswerForm(request.POST, delivery=delivery)
-    form.is_valid()  # reads the edit
+    form.is_valid()  # makes the form read the edit
     is_assigned = isinstance(reason, NotAssigned)
     context = {
         "delivery": delivery,
@@ -35,7 +36,7 @@ def refused_page(
 
 
 def own_answer(form: AnswerForm) -> dict[str, str]:
-    """Returns what the person chose and typed."""
+    """Returns the person's choice and text."""
     return {
         "chosen": _own_choice(form),
         "feedback": form.data.get("feedback", ""),
@@ -44,10 +45,10 @@ def own_answer(form: AnswerForm) -> dict[str, str]:
 
 
 def _own_choice(form: AnswerForm) -> str:
-    """Returns the options that the person chose, or else the words for their answer."""
+    """Returns the options that the person chose, or the words for their answer."""
     clicked_options = questions(form.original, clicked(form.original, form.data))
     labels = [option.label for question in clicked_options for option in question.chosen]
     if labels:
-        return reveal(", ".join(labels))
+        return reveal_value(", ".join(labels))
     status = form.data.get("status", "")
     return status_words(form.delivery.type, status) if status in Response.Status else ""

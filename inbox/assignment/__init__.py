@@ -1,1 +1,1 @@
-"""Shows whom a delivery is assigned to, and lets owners change the rules of their teams."""
+"""Shows to whom a delivery is assigned, and lets owners change the rules of their teams."""

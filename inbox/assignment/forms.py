@@ -1,4 +1,4 @@
-"""Defines the form of an assignment rule."""
+"""Defines the forms of the two kinds of rules."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ from django import forms
 
 from accounts.models import Membership
 from inbox.assignment.sentences import TYPES, Names
-from pages.fields import NameField
-from wake.answering.rules import MAX_DAYS_FOR_PEOPLE, MOST_A_DAY
+from pages.fields import INPUT, NameField
+from wake.answering.rules import MAX_A_DAY, MAX_DAYS_FOR_PEOPLE
 from wake.answering.rules import TYPES as ANSWERED
-from wake.answering.rules import Terms as AnsweringTerms
+from wake.answering.rules import AnsweringTerms as AnsweringTerms
 from wake.assignment.rules import (
     LONGEST_DAYS,
     LONGEST_MINUTES,
-    MOST_NEEDED,
-    MOST_STEPS,
+    MAX_NEEDED,
+    MAX_STEPS,
     MatchTerms,
     Terms,
 )
-from wake.models import RuleVersion
+from wake.models import AnsweringVersion, RuleVersion
 from wake.models.rules import LONGEST_POINTER, LONGEST_VALUE, EscalationStep, Match
 
-INPUT = {"class": "input"}
 NO_TIME = "Enter the minutes for this step, or choose no one."
 NO_COMPARISON = "Choose a comparison, or empty both fields."
-STEPS = range(1, MOST_STEPS + 1)
+STEPS = range(1, MAX_STEPS + 1)
 GROUPS: list[tuple[str, tuple[str, ...]]] = [
     ("", ("rule_name",)),
     (
@@ -36,6 +35,7 @@ GROUPS: list[tuple[str, tuple[str, ...]]] = [
         ("types", "agents", "thread_prefix", "pointer", "operator", "value"),
     ),
     ("People", ("people", "role", "only_they", "needed", "must_wait")),
+    ("Approval", ("needs_signature", "claim_within_minutes")),
     ("End", ("days",)),
 ]
 ROLES = [
@@ -70,7 +70,7 @@ def _fields_of_step(step: int) -> dict[str, forms.Field]:
 
 
 class MatchForm(forms.Form):
-    """Takes the deliveries that a rule matches; an empty field matches every delivery."""
+    """Reads which deliveries a rule matches. An empty field matches every delivery."""
 
     rule_name = NameField(
         label="Name",
@@ -130,11 +130,17 @@ class MatchForm(forms.Form):
         field.choices = list(choices.items())
 
     def clean(self) -> dict[str, Any]:
-        """Refuses half a comparison: without it, the rule would match every delivery."""
+        """Refuses an incomplete comparison, because without a comparison the rule would match every
+        delivery."""
         cleaned = super().clean() or {}
         if cleaned.get("operator") == "" and (cleaned.get("pointer") or cleaned.get("value")):
             self.add_error("operator", NO_COMPARISON)
         return cleaned
+
+    @property
+    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """Returns the fields with their headings, except the fields of escalation."""
+        return [("", list(self))]
 
     def match_terms(self, *, at: datetime) -> MatchTerms:
         data = self.cleaned_data
@@ -150,7 +156,7 @@ class MatchForm(forms.Form):
 
 
 class RuleForm(MatchForm):
-    """Takes everything that an assignment rule says."""
+    """Reads an assignment rule."""
 
     people = _boxes(label="Assign to", coerce=int)
     role = forms.ChoiceField(
@@ -165,7 +171,7 @@ class RuleForm(MatchForm):
         label="People who have to approve",
         required=False,
         min_value=1,
-        max_value=MOST_NEEDED,
+        max_value=MAX_NEEDED,
         initial=1,
         widget=forms.NumberInput(attrs=INPUT),
         help_text="One rejection or request for changes decides at once.",
@@ -174,6 +180,21 @@ class RuleForm(MatchForm):
         label="If no one answers, the agent waits",
         required=False,
         help_text="It doesn't go ahead after its deadline, even if it planned to.",
+    )
+    needs_signature = forms.BooleanField(
+        label="Approving needs a passkey",
+        required=False,
+        help_text="Each person who approves signs with their passkey, on the delivery's page. "
+        "The agent then waits for the answer.",
+    )
+    claim_within_minutes = forms.IntegerField(
+        label="Time to use an approval (minutes)",
+        required=False,
+        min_value=1,
+        max_value=LONGEST_MINUTES,
+        widget=forms.NumberInput(attrs=INPUT),
+        help_text="After that, a claim of the agent or of a gate is refused. Leave empty for no "
+        "limit.",
     )
 
     def __init__(self, *args: Any, names: Names, **kwargs: Any) -> None:
@@ -196,7 +217,6 @@ class RuleForm(MatchForm):
 
     @property
     def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """Returns the fields below their headings, without those of escalation."""
         return [(heading, [self[name] for name in names]) for heading, names in GROUPS]
 
     @property
@@ -205,11 +225,11 @@ class RuleForm(MatchForm):
 
     @property
     def has_steps(self) -> bool:
-        """Returns whether the fields of escalation have something to show."""
+        """Returns whether a field of escalation has a value."""
         return any(field.value() or field.errors for field in self.step_fields)
 
     def terms(self, *, at: datetime) -> Terms:
-        """Returns what rules.add() and rules.change() take."""
+        """Returns the arguments of rules.add() and rules.change()."""
         data = self.cleaned_data
         return {
             **self.match_terms(at=at),
@@ -217,12 +237,14 @@ class RuleForm(MatchForm):
             "role": data["role"],
             "only_they": data["only_they"],
             "needed": data["needed"] or 1,
-            "must_wait": data["must_wait"],
+            "must_wait": data["must_wait"] or data["needs_signature"],
+            "needs_signature": data["needs_signature"],
+            "claim_within_seconds": (data["claim_within_minutes"] or 0) * 60 or None,
             "escalation": self._escalation(),
         }
 
     def _escalation(self) -> list[EscalationStep]:
-        """Returns the steps that have a time."""
+        """Returns the steps of the escalation for which a time was given."""
         data = self.cleaned_data
         return [
             {
@@ -236,13 +258,13 @@ class RuleForm(MatchForm):
 
 
 class AnsweringRuleForm(MatchForm):
-    """Takes everything that an answering rule says."""
+    """Reads an answering rule."""
 
     types = _boxes(label="Types", choices=[(each, TYPES[each].capitalize()) for each in ANSWERED])
     most_a_day = forms.IntegerField(
         label="Approvals a day, at most",
         min_value=1,
-        max_value=MOST_A_DAY,
+        max_value=MAX_A_DAY,
         initial=50,
         widget=forms.NumberInput(attrs=INPUT),
         help_text="Deliveries over this number go to people. Days are in UTC.",
@@ -260,7 +282,7 @@ class AnsweringRuleForm(MatchForm):
     )
 
     def terms(self, *, at: datetime) -> AnsweringTerms:
-        """Returns what rules.add() and rules.change() of wake/answering/ take."""
+        """Returns the arguments of rules.add() and rules.change() in wake/answering/."""
         return {
             **self.match_terms(at=at),
             "most_a_day": self.cleaned_data["most_a_day"],
@@ -268,13 +290,9 @@ class AnsweringRuleForm(MatchForm):
         }
 
 
-def match_of(version: Match) -> dict[str, Any]:
-    fields = ("agents", "types", "thread_prefix", "pointer", "operator", "value")
-    return {name: getattr(version, name) for name in fields}
-
-
 def initial_of(version: RuleVersion) -> dict[str, Any]:
-    """Returns what the form of an existing rule shows; its time begins again."""
+    """Returns the values for the form of an existing rule. The time until the rule ends begins
+    again."""
     steps = {
         f"{name}_{number}": value
         for number, step in enumerate(version.escalation, 1)
@@ -285,12 +303,29 @@ def initial_of(version: RuleVersion) -> dict[str, Any]:
         )
     }
     return {
-        **match_of(version),
+        **_match_of(version),
         **steps,
         "people": version.people,
         "role": version.role,
         "only_they": version.only_they,
         "needed": version.needed,
         "must_wait": version.must_wait,
+        "needs_signature": version.needs_signature,
+        "claim_within_minutes": (version.claim_within_seconds or 0) // 60 or None,
         "rule_name": version.rule.name,
     }
+
+
+def initial_of_answering(version: AnsweringVersion) -> dict[str, Any]:
+    """Returns the initial values of the form for an answering rule."""
+    return {
+        **_match_of(version),
+        "rule_name": version.rule.name,
+        "most_a_day": version.most_a_day,
+        "ask_people_days": version.ask_people_days,
+    }
+
+
+def _match_of(version: Match) -> dict[str, Any]:
+    fields = ("agents", "types", "thread_prefix", "pointer", "operator", "value")
+    return {name: getattr(version, name) for name in fields}

@@ -1,4 +1,4 @@
-"""Says on the page of a delivery whom it is assigned to, and who may take it."""
+"""Describes, for the page of a delivery, to whom the delivery is assigned and who may take it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from wake.models import Delivery, Response, Vote
 
 
 def assignment_context(delivery: Delivery, viewer: Viewer) -> dict[str, Any]:
-    """Makes one or two queries in a team that has had a rule, and none in others. `is_blocked` says
-    that a rule lets only others answer, and `may_take` that taking.take() would accept. `quorum` is
-    None if one approval is enough, else it makes three queries more; `has_voted` says that this
-    person approved and others are missing, and `agent_asks` that the agent asked for more people
-    than a rule does. `must_wait` says that a rule makes the agent wait if no one answers."""
+    """Returns the context of the page's part about the assignment. Makes one or two queries in a
+    team that has had a rule, and none in other teams. Makes three more queries if one approval is
+    not enough. `is_blocked` is True if a rule lets only others answer. `may_take` is True if
+    taking.take() would accept this person. `quorum` is None if one approval is enough. `has_voted`
+    is True if this person approved and other approvals are missing. `agent_asks` is True if the
+    agent asked for more people than a rule does. `must_wait` is True if a rule makes the agent wait
+    when no one answers."""
     assigned, user_id = None, viewer.user.pk
     is_open = not (delivery.answered_at or delivery.is_closed or delivery.erased_at)
     if has_rules := viewer.has_rules(delivery.team_id):
@@ -38,8 +40,8 @@ def assignment_context(delivery: Delivery, viewer: Viewer) -> dict[str, Any]:
 
 
 def has_voted(response: Response, person: User) -> bool:
-    """Returns whether this person's vote is one of those that made the response. Makes no query
-    where one approval was enough."""
+    """Returns whether this person's vote is part of the response. Makes no query if one approval
+    was enough."""
     if not response.quorum_json:
         return False
     vote = Vote.objects.filter(delivery=response.delivery_id, user=person).first()

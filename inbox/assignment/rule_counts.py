@@ -9,7 +9,7 @@ from wake.models import AnsweringRule, Rule
 
 
 def count_rules(team_ids: Collection[int]) -> Counter[int]:
-    """Counts the rules of each team, both those that assign and those that answer; one query."""
+    """Counts the assignment rules and the answering rules of each team. Makes one query."""
     of_teams = {"team__in": team_ids, "removed_at__isnull": True}
     assigning = Rule.objects.filter(**of_teams).values_list("team", flat=True)
     answering = AnsweringRule.objects.filter(**of_teams).values_list("team", flat=True)

@@ -24,8 +24,8 @@ LEFT = "a person who can no longer answer"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Holds the names that the rules of a team use: of its agents, and of those who may answer, by
-    their ids."""
+    """Holds the names for the rules of a team, by their ids: its agents, and the people who may
+    answer."""
 
     agents: Mapping[str, str]
     people: Mapping[int, str]
@@ -33,7 +33,7 @@ class Names:
 
     @classmethod
     def of(cls, team: Team) -> Self:
-        """Makes two queries."""
+        """Returns the names of a team, with two queries."""
         agents = Agent.objects.filter(team=team).order_by("agent_id")
         able = Membership.objects.that_answer().filter(team=team)
         members = able.order_by("user__display_name", "pk")
@@ -45,8 +45,8 @@ class Names:
         )
 
     def assigned(self, version: RuleVersion) -> str:
-        """Returns the names of the people whom the rule would assign now; without any, it returns
-        `all owners and reviewers`."""
+        """Returns the names of the people whom the rule would assign now. If there are none,
+        returns `all owners and reviewers`."""
         names = [
             name
             for pk, name in self.people.items()
@@ -75,7 +75,8 @@ def assigns(version: RuleVersion, names: Names) -> str:
     only_they = " Only they can answer." if version.only_they else ""
     waits = " If no one answers, the agent waits." if version.must_wait else ""
     whom = _whom(version.people, version.role, names)
-    return f"go to {whom}.{only_they}{_needs(version)}{waits}"
+    signed = " Approving needs a passkey." if version.needs_signature else ""
+    return f"go to {whom}.{only_they}{_needs(version)}{waits}{signed}{_ends(version)}"
 
 
 def _needs(version: RuleVersion) -> str:
@@ -85,8 +86,15 @@ def _needs(version: RuleVersion) -> str:
     return f" {NUMBERS[version.needed]} {people} must agree."
 
 
+def _ends(version: RuleVersion) -> str:
+    if version.claim_within_seconds is None:
+        return ""
+    return f" An approval has to be used within {in_minutes(version.claim_within_seconds // 60)}."
+
+
 def escalates(version: RuleVersion, names: Names) -> str:
-    """Returns `After 30 minutes without an answer, Bob is added.`, a sentence for each step."""
+    """Returns a sentence for each step, such as `After 30 minutes without an answer, Bob is
+    added.`"""
     return " ".join(_escalates(step, names) for step in version.escalation)
 
 

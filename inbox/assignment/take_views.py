@@ -12,8 +12,8 @@ from accounts.access.objects import NotAllowed
 from accounts.access.requests import PersonRequest
 from accounts.limits.throttles import client_address
 from database.clock import database_now
-from inbox.delivery.finding import find_delivery
-from inbox.pages.filter_state import FilterState
+from inbox.reading.finding import find_delivery
+from inbox.search.filter_state import FilterState
 from pages.page import page
 from pages.redirects import SeeOther
 from wake.assignment.taking import take
@@ -22,7 +22,7 @@ from wake.assignment.taking import take
 @require_POST
 @page
 def take_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Assigns the delivery to this person, and shows it again."""
+    """Assigns the delivery to this person, and shows the delivery again."""
     delivery = find_delivery(request.user, pk)
     try:
         take(delivery, by=request.user, address=client_address(request), at=database_now())

@@ -1,7 +1,7 @@
 """Lists the audit events of a person's teams, newest first, and filters them.
 
-One page scans at most MOST_SCANNED events of each team: if none of them matches, it says how far
-back it looked, and the next page continues there.
+One page scans at most MAX_SCANNED events of each team. If none of these events matches the filter,
+the page says how far back it looked, and the next page continues there.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from django.db.models import Exists, Func, OuterRef, Q, QuerySet, UUIDField
 from django.db.models.fields.json import KeyTextTransform
 from django.utils import timezone
 
+from accounts.audit.sentences import EVENTS
 from accounts.models import Agent, AuditEvent, User
 from database.batched_queries import PAGE, Cursor, first_of_each, older_than
 from database.uuids import uuid_or_none
-from inbox.audit.sentences import EVENTS
 from wake.models import Delivery
 
-MOST_SCANNED = 50_000
+MAX_SCANNED = 50_000
 EXPORT_AT_ONCE = 1_000
-MOST_AGENTS = 500
+MAX_AGENTS = 500
 WITHOUT_ID = {"agent": "Agents", "system": "Wake", "operator": "CLI"}
 
 
 class EventCursor(Cursor):
-    """Marks where a page ended, as `1763635321000000-4711`: the key of an event is a number."""
+    """Marks where a page ended, as `1763635321000000-4711`. The last part is the key of an
+    event."""
 
     @staticmethod
     def read_key(text: str) -> int:
@@ -56,7 +57,8 @@ class EventFilter:
 
     @property
     def needs_scan(self) -> bool:
-        """Returns whether it filters by more than time, so that one page may scan many events."""
+        """Returns whether the filter has anything besides times. If it has, one page may have to
+        scan many events."""
         return bool(self.actor or self.event or self.agent_pk)
 
     def in_period(self, rows: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
@@ -78,9 +80,9 @@ class EventFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Holds one page of events. `looked_back_to` is set if the page reached the scan limit before
-    it was full."""
+class AuditPage:
+    """Holds one page of events. `looked_back_to` is set if the scan limit was reached before the
+    page was full."""
 
     events: list[AuditEvent]
     older: EventCursor | None
@@ -88,7 +90,7 @@ class Page:
 
 
 def read(query: Any) -> EventFilter:
-    """Reads the filter from a page's query; ignores what it cannot read."""
+    """Reads the filter from a page's query; ignores invalid values."""
     actor, event = query.get("actor", ""), query.get("event", "")
     kind, _, key = actor.partition(":")
     is_known = actor in WITHOUT_ID or (kind == "person" and key.isascii() and key.isdigit())
@@ -111,19 +113,19 @@ def actors(people: Iterable[User]) -> list[tuple[str, str]]:
 
 def agents(team_ids: Sequence[int]) -> QuerySet[Agent]:
     """Returns the choices of the agent filter."""
-    return Agent.objects.filter(team__in=team_ids).order_by("agent_id", "pk")[:MOST_AGENTS]
+    return Agent.objects.filter(team__in=team_ids).order_by("agent_id", "pk")[:MAX_AGENTS]
 
 
-def page(team_ids: Sequence[int], filters: EventFilter, *, before: EventCursor | None) -> Page:
-    """Returns one page with two queries at most. Index: audit_of_a_team_by_time."""
+def page(team_ids: Sequence[int], filters: EventFilter, *, before: EventCursor | None) -> AuditPage:
+    """Returns one page, with at most two queries. Index: audit_of_a_team_by_time."""
     floor = _floor(team_ids, filters, before) if filters.needs_scan else None
     events = _newest(team_ids, filters, before=before, floor=floor, count=PAGE + 1)
     on_page = events[:PAGE]
     if len(events) > PAGE:
-        return Page(on_page, _cursor(on_page[-1]))
+        return AuditPage(on_page, _cursor(on_page[-1]))
     if floor is None:
-        return Page(on_page, None)
-    return Page(on_page, _cursor(floor), looked_back_to=floor.at)
+        return AuditPage(on_page, None)
+    return AuditPage(on_page, _cursor(floor), looked_back_to=floor.at)
 
 
 def all_events(team_ids: Sequence[int], filters: EventFilter) -> Iterator[list[AuditEvent]]:
@@ -165,9 +167,10 @@ def _newest(
 def _floor(
     team_ids: Sequence[int], filters: EventFilter, before: EventCursor | None
 ) -> AuditEvent | None:
-    """Returns the event at which a page stops: the latest of each team's last one to scan."""
+    """Returns the event at which a page stops. For each team, there is an oldest event that a page
+    may scan. Returns the latest of these events."""
     lists = _lists(team_ids, filters, before)
-    last = first_of_each([rows.only("pk", "at")[MOST_SCANNED : MOST_SCANNED + 1] for rows in lists])
+    last = first_of_each([rows.only("pk", "at")[MAX_SCANNED : MAX_SCANNED + 1] for rows in lists])
     return max(last, key=lambda row: (row.at, row.pk), default=None)
 
 
@@ -185,8 +188,8 @@ def _cursor(event: AuditEvent) -> EventCursor:
 
 
 class _DeliveryId(Func):
-    """Writes the object id of an event about a delivery in the form in which delivery keys are
-    stored; other objects have shorter ids."""
+    """Converts the object id of an event about a delivery to the type of a delivery's key. Ids of
+    other objects are shorter, and become NULL."""
 
     output_field = UUIDField()
 
@@ -200,7 +203,7 @@ class _DeliveryId(Func):
 
 
 def _about(agent_pk: UUID) -> Q:
-    """Filters by what the agent did, and what happened to it, its keys, its aliases and its
+    """Filters by the agent's actions, and by events of the agent, its keys, its aliases and its
     deliveries."""
     own_deliveries = Delivery.objects.filter(pk=_DeliveryId(OuterRef("object_id")), agent=agent_pk)
     itself = Q(actor_id=str(agent_pk)) | Q(object_id=str(agent_pk))
@@ -208,16 +211,16 @@ def _about(agent_pk: UUID) -> Q:
 
 
 def _held_by(agent_pk: UUID) -> Q:
-    """Filters keys and aliases by the agent's name in their events: a removed alias has no row any
-    more."""
+    """Filters keys and aliases by the agent's name in their events, because a removed alias has no
+    row."""
     name = KeyTextTransform("agent", OuterRef("detail"))
     holder = Agent.objects.filter(pk=agent_pk, team=OuterRef("team_id"), agent_id=name)
     return Q(Exists(holder), object_kind__in=["apikey", "claimedid"])
 
 
 def _midnight(text: str, *, days_later: int = 0) -> datetime | None:
-    """Returns when the day begins in the person's time zone, which the middleware has set; None if
-    the text is no day."""
+    """Returns when the day begins in the person's time zone, which the middleware has set. Returns
+    None if the text is not a day."""
     try:
         day = date.fromisoformat(text)
     except ValueError:

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import Any
 
-from accounts.models import AuditEntry, AuditEvent
+from accounts.log.entries import base64url
+from accounts.models import AuditEvent
+from inbox.audit.log_places import places
 from inbox.audit.sentences import full_sentence
 
 COLUMNS = [
@@ -27,8 +29,10 @@ COLUMNS = [
     "detail",
     "position",
     "hash",
+    "log_index",
+    "log_salt",
 ]
-# A spreadsheet takes a text that begins so for a formula.
+# A spreadsheet reads a text that begins with one of these characters as a formula.
 BEGINS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -47,17 +51,19 @@ def json_lines(chunks: Iterable[list[AuditEvent]], teams: dict[int, str]) -> Ite
 
 
 def _rows(events: list[AuditEvent], teams: dict[int, str]) -> Iterator[ExportRow]:
-    """Yields rows with the names of COLUMNS, and the chain entry of each event that has one; one
-    query for each chunk."""
-    entries = AuditEntry.objects.in_bulk([event.pk for event in events], field_name="event_id")
+    """Yields rows with the names of COLUMNS. With the place in the log and its salt, the owner can
+    compute the leaf hash again. Makes two queries for each chunk."""
+    found = places([event.pk for event in events])
     for event in events:
-        entry = entries.get(event.pk)
+        place = found.get(event.pk)
         derived = {
             "at": event.at.isoformat(),
             "team": teams.get(event.team_id or 0, ""),
             "words": full_sentence(event),
-            "position": entry.position if entry else None,
-            "hash": entry.hash if entry else None,
+            "position": place.number if place else None,
+            "hash": place.hash if place else None,
+            "log_index": place.index if place else None,
+            "log_salt": base64url(place.salt) if place and place.salt else None,
         }
         yield {name: derived[name] if name in derived else getattr(event, name) for name in COLUMNS}
 
@@ -69,7 +75,7 @@ def _cells(row: ExportRow) -> list[str]:
 
 
 def cell(text: str) -> str:
-    """Returns the text so that no spreadsheet takes it for a formula: agents choose the names in
+    """Returns the text in a form that no spreadsheet reads as a formula. Agents choose the names in
     this file."""
     return f"'{text}" if text.startswith(BEGINS_FORMULA) else text
 

@@ -1,4 +1,4 @@
-"""Groups the lines of the audit page by day, and folds equal events that follow each other."""
+"""Groups the lines of the audit page by day, and folds equal consecutive events."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from itertools import groupby
 
 from django.utils import timezone
 
-from inbox.audit.lines import Line
-from inbox.audit.sentences import EVENTS
+from accounts.audit.sentences import EVENTS
+from inbox.audit.lines import AuditLine
 
 FOLDED_FROM = 3
 # A set-up script alternates between these events; the most important comes first.
@@ -24,16 +24,16 @@ SET_UP = (
     "membership.added",
     "team.added",
 )
-# Different events that are further apart are not folded together.
+# Different events with a longer gap are not folded together.
 LONGEST_GAP = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Events of one actor that follow each other, newest first; often only one. `words` is empty if
-    they are not folded."""
+class AuditGroup:
+    """Holds consecutive events of one actor, newest first; often there is only one. `words` is
+    empty if they are not folded."""
 
-    lines: list[Line]
+    lines: list[AuditLine]
     words: str
 
     @property
@@ -42,44 +42,44 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class AuditDay:
     title: str
-    groups: list[Group]
+    groups: list[AuditGroup]
 
 
-def days_of(lines: Iterable[Line], *, now: datetime) -> list[Day]:
+def days_of(lines: Iterable[AuditLine], *, now: datetime) -> list[AuditDay]:
     """Groups lines that are sorted by time. Days are in the person's time zone."""
     today = timezone.localtime(now).date()
     return [
-        Day(_title(day, today), _groups(of_day))
+        AuditDay(_title(day, today), _groups(of_day))
         for day, of_day in groupby(lines, lambda line: timezone.localtime(line.event.at).date())
     ]
 
 
-def _groups(lines: Iterable[Line]) -> list[Group]:
-    groups: list[Group] = []
+def _groups(lines: Iterable[AuditLine]) -> list[AuditGroup]:
+    groups: list[AuditGroup] = []
     for _, equal in groupby(lines, _what_and_who):
         for burst in _bursts(list(equal)):
             counts = Counter(line.event.event for line in burst)
             if max(counts.values()) >= FOLDED_FROM and counts.keys() <= EVENTS.keys():
-                groups.append(Group(burst, _in_words(counts)))
+                groups.append(AuditGroup(burst, _in_words(counts)))
             else:
-                groups.extend(Group([line], "") for line in burst)
+                groups.extend(AuditGroup([line], "") for line in burst)
     return groups
 
 
-def _what_and_who(line: Line) -> tuple[object, ...]:
+def _what_and_who(line: AuditLine) -> tuple[object, ...]:
     event = line.event
     what = "set up" if event.event in SET_UP else event.event
     return what, event.actor_kind, event.actor_id, event.actor_name, event.team_id
 
 
-def _bursts(lines: list[Line]) -> Iterator[list[Line]]:
+def _bursts(lines: list[AuditLine]) -> Iterator[list[AuditLine]]:
     """Splits lines where more than LONGEST_GAP passed; equal events stay together."""
     if len({line.event.event for line in lines}) == 1:
         yield lines
         return
-    burst: list[Line] = []
+    burst: list[AuditLine] = []
     for line in lines:
         if burst and burst[-1].event.at - line.event.at > LONGEST_GAP:
             yield burst
@@ -95,8 +95,8 @@ def _in_words(counts: Counter[str]) -> str:
 
 
 def _counted(count: int, name: str) -> str:
-    title, plural, _ = EVENTS[name]
-    return f"{count} {plural if count > 1 else title.lower()}"
+    words = EVENTS[name]
+    return f"{count} {words.plural if count > 1 else words.title.lower()}"
 
 
 def _title(day: date, today: date) -> str:

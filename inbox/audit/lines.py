@@ -9,8 +9,9 @@ from uuid import UUID
 from django.urls import reverse
 
 from accounts.access.viewer import Viewer
+from accounts.audit.sentences import sentence
 from accounts.models import AuditEvent
-from inbox.audit.sentences import sentence, where
+from inbox.audit.sentences import where
 from wake.models import Delivery
 
 KINDS = {
@@ -25,8 +26,8 @@ KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """Shows one event on the page; `url` and `address` are empty if there is none."""
+class AuditLine:
+    """Shows one event on the page. `url` or `address` is empty if the event has none."""
 
     event: AuditEvent
     name: str
@@ -39,8 +40,9 @@ class Line:
     team: str
 
 
-def lines_of(events: Iterable[AuditEvent], viewer: Viewer) -> list[Line]:
-    """Adds the headlines of deliveries, which the audit itself does not store; one query."""
+def lines_of(events: Iterable[AuditEvent], viewer: Viewer) -> list[AuditLine]:
+    """Adds the headlines of deliveries, because the audit does not store headlines. Makes one
+    query."""
     events = list(events)
     ids = {UUID(event.object_id) for event in events if event.object_kind == "delivery"}
     own_deliveries = Delivery.objects.for_person(viewer.user).filter(pk__in=ids)
@@ -49,8 +51,8 @@ def lines_of(events: Iterable[AuditEvent], viewer: Viewer) -> list[Line]:
 
 
 def _name(event: AuditEvent) -> str:
-    """Returns the name of the object. The audit stores no name of what may be erased; an A2A push
-    is named by its host."""
+    """Returns the name of the object. The audit stores no names that may be erased. For an A2A
+    push, returns the name of its host."""
     if event.object_kind == "callback":
         return f"A2A push to {event.detail.get('host', '')}"
     if event.object_kind == "task":
@@ -58,8 +60,8 @@ def _name(event: AuditEvent) -> str:
     return event.object_name
 
 
-def _line(event: AuditEvent, name: str, viewer: Viewer) -> Line:
-    return Line(
+def _line(event: AuditEvent, name: str, viewer: Viewer) -> AuditLine:
+    return AuditLine(
         event=event,
         name=name,
         sentence=sentence(event),
@@ -73,7 +75,8 @@ def _line(event: AuditEvent, name: str, viewer: Viewer) -> Line:
 
 
 def link(event: AuditEvent) -> str:
-    """Returns the address of the page about the event's object; empty if there is none."""
+    """Returns the address of the page about the event's object, or an empty text if there is
+    none."""
     match event.object_kind:
         case "delivery" | "agent" | "callback" | "task" | "card":
             name = "agent" if event.object_kind == "card" else event.object_kind
@@ -83,6 +86,8 @@ def link(event: AuditEvent) -> str:
                 return ""
         case "callbackhost":
             return reverse("settings-allowlist")
+        case "gate":
+            return reverse("settings-gates")
         case "channel":
             return reverse("settings-notifications")
         case "rule" | "answeringrule":

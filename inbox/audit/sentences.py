@@ -1,39 +1,23 @@
-"""Writes an audit event as a sentence: who did what; the page shows the object beside it."""
+"""Registers the words for what happens to deliveries, callbacks, rules and channels, and says where
+a person answered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
+from accounts.audit.sentences import Detail, Say, Words, does, says, sentence
 from accounts.models import AuditEvent
 from inbox.answering.answer_status import picked_up
 from inbox.answering.places import place_words
 from wake.models import Place
 
-Detail = Mapping[str, Any]
-Say = Callable[[str, Detail], str]
-
-CALLERS = {
-    "public": "anyone",
-    "key": "anyone with a caller key",
-    "allowlist": "selected caller keys",
-}
-ANSWERS = {"approved": "approved", "rejected": "rejected"}  # all others are answers in own words
-
-
-def sentence(event: AuditEvent) -> str:
-    """Returns `Mira approved`, `Undone by Mira after 4 s` or `Expired without an answer`."""
-    _, _, say = EVENTS.get(event.event, ("", "", None))
-    actor = _actor(event)
-    if say is None:
-        happened = event.event.replace(".", " ").replace("_", " ")
-        return f"{actor}: {happened}"
-    return say(actor, event.detail)
+OUTCOMES = {"done": "done", "failed": "failed", "skipped": "not done"}
+# All other answers are shown in the person's own words.
+ANSWERS = {"approved": "approved", "rejected": "rejected"}
 
 
 def where(event: AuditEvent) -> str:
     """Returns where a person answered, and whether everything was in sight there: `in the list,
-    without opening it; everything was in sight`. Empty if the event does not say it."""
+    without opening it; everything was in sight`. Returns an empty text if the event has no
+    place."""
     detail = event.detail
     if "all_in_sight" in detail:
         return place_words(str(detail.get("place")), all_in_sight=detail["all_in_sight"])
@@ -41,16 +25,8 @@ def where(event: AuditEvent) -> str:
 
 
 def full_sentence(event: AuditEvent) -> str:
-    """Returns the sentence with where it happened, for places that have one line for both."""
+    """Returns the sentence with its place, for uses that have only one line."""
     return f"{sentence(event)} {where(event)}".rstrip()
-
-
-def _actor(event: AuditEvent) -> str:
-    if event.actor_kind == "operator":
-        return "CLI"
-    if event.actor_kind == "rule":
-        return f"The rule “{event.actor_name}”"
-    return event.actor_name or "Someone"
 
 
 def _answered(actor: str, detail: Detail) -> str:
@@ -79,6 +55,10 @@ def _picked_up(actor: str, detail: Detail) -> str:
     return picked_up(str(detail.get("route")))
 
 
+def _outcome(actor: str, detail: Detail) -> str:
+    return f"{actor} reported: {OUTCOMES.get(str(detail.get('status')), 'an outcome')}"
+
+
 def _given_up(actor: str, detail: Detail) -> str:
     return f"Callback to {detail.get('host', '')} failed after {detail.get('tries', '')} attempts"
 
@@ -97,65 +77,9 @@ def _erased(actor: str, detail: Detail) -> str:
     return f"Content of {count} {'delivery' if count == 1 else 'deliveries'} was erased"
 
 
-def _limited(actor: str, detail: Detail) -> str:
-    an_hour = detail.get("an_hour")
-    if an_hour is None:
-        return f"{actor} removed an agent's rate limit"
-    return f"{actor} limited an agent to {an_hour} deliver{'y' if an_hour == 1 else 'ies'} per hour"
-
-
-def _answer_ignored(actor: str, detail: Detail) -> str:
-    status = ANSWERS.get(str(detail.get("status")), "answered")
-    return f"{actor} {status}, but the task had already moved on"
-
-
-def _published(actor: str, detail: Detail) -> str:
-    callers = CALLERS.get(str(detail.get("access")), "others")
-    return f"{actor} published an agent: {callers} can call it"
-
-
-def _card_changed(actor: str, detail: Detail) -> str:
-    names = [str(name).replace("_", " ") for name in detail.get("changed", [])]
-    change = f"{actor} changed an agent's card: {', '.join(names)}"
-    if "access" not in names:
-        return change
-    return f"{change}; {CALLERS.get(str(detail.get('access')), 'others')} can call it now"
-
-
-def _renamed(actor: str, detail: Detail) -> str:
-    before = detail.get("before")
-    return f"{actor} renamed the team{f' from {before}' if before else ''}"
-
-
-def _role_changed(actor: str, detail: Detail) -> str:
-    role = detail.get("role")
-    return f"{actor} changed a member's role{f' to {role}' if role else ''}"
-
-
-def _joined(actor: str, detail: Detail) -> str:
-    inviter = detail.get("invited_by")
-    return f"{actor} joined the team{f', invited by {inviter}' if inviter else ''}"
-
-
-def _invited(actor: str, detail: Detail) -> str:
-    role = detail.get("role")
-    return f"{actor} invited someone{f' as {role}' if role else ''}"
-
-
-def _of_agent(verb: str) -> Say:
-    def say(actor: str, detail: Detail) -> str:
-        agent = detail.get("agent")
-        return f"{actor} {verb}{f' for {agent}' if agent else ''}"
-
-    return say
-
-
-def _granted(actor: str, detail: Detail) -> str:
-    return f"{actor} added an alias for {detail.get('agent', 'an agent')}"
-
-
-def _taken_away(actor: str, detail: Detail) -> str:
-    return f"{actor} removed an alias of {detail.get('agent', 'an agent')}"
+def _evidence(actor: str, detail: Detail) -> str:
+    days = f"{detail.get('first_day', '')} to {detail.get('last_day', '')}"
+    return f"{actor} exported the evidence of an agent, {days}"
 
 
 def _of_rule(verb: str) -> Say:
@@ -180,239 +104,159 @@ def _back_to_shadow(actor: str, detail: Detail) -> str:
     return _of_answering_rule("started a dry run of")(actor, detail)
 
 
-def _does(verb: str) -> Say:
-    return lambda actor, detail: f"{actor} {verb}"
-
-
-def _says(words: str) -> Say:
-    return lambda actor, detail: words
-
-
-# The name of each event in the filter, what several are called (`6 agents registered`), and the
-# sentence.
-EVENTS: dict[str, tuple[str, str, Say]] = {
-    "delivery.received": ("Delivered", "deliveries received", _does("delivered")),
-    "delivery.answered": ("Answered", "deliveries answered", _answered),
-    "blob.uploaded": ("File uploaded", "files uploaded", _does("uploaded a file")),
-    "response.taken_back": ("Answer undone", "answers undone", _taken_back),
-    "delivery.voted": (
+EVENTS = {
+    "delivery.received": Words("Delivered", "deliveries received", does("delivered")),
+    "delivery.answered": Words("Answered", "deliveries answered", _answered),
+    "blob.uploaded": Words("File uploaded", "files uploaded", does("uploaded a file")),
+    "response.taken_back": Words("Answer undone", "answers undone", _taken_back),
+    "delivery.voted": Words(
         "Approved by one",
         "approvals of several people",
         _voted,
     ),
-    "vote.taken_back": ("Approval undone", "approvals undone", _does("undid their approval")),
-    "response.picked_up": ("Answer fetched", "answers fetched", _picked_up),
-    "delivery.timed_out": (
+    "vote.taken_back": Words("Approval undone", "approvals undone", does("undid their approval")),
+    "response.picked_up": Words("Answer fetched", "answers fetched", _picked_up),
+    "response.claimed": Words("Approval used", "approvals used", does("used the approval")),
+    "delivery.outcome": Words("Outcome", "outcomes reported", _outcome),
+    "delivery.timed_out": Words(
         "Expired",
         "deliveries expired",
-        _says("Expired without an answer"),
+        says("Expired without an answer"),
     ),
-    "delivery.acknowledged": ("Acknowledged", "deliveries acknowledged", _does("acknowledged it")),
-    "delivery.withdrawn": (
+    "delivery.acknowledged": Words(
+        "Acknowledged", "deliveries acknowledged", does("acknowledged it")
+    ),
+    "delivery.withdrawn": Words(
         "Withdrawn",
         "deliveries withdrawn",
-        _says("Withdrawn by the agent"),
+        says("Withdrawn by the agent"),
     ),
-    "delivery.commented": ("Comment", "comments written", _does("commented")),
-    "delivery.comment_removed": ("Comment removed", "comments removed", _does("removed a comment")),
-    "delivery.brought_back": (
+    "delivery.commented": Words("Comment", "comments written", does("commented")),
+    "delivery.comment_removed": Words(
+        "Comment removed", "comments removed", does("removed a comment")
+    ),
+    "delivery.brought_back": Words(
         "Moved to inbox",
         "deliveries moved to the inbox",
-        _does("moved it to the inbox"),
+        does("moved it to the inbox"),
     ),
-    "delivery.taken": ("Taken", "deliveries taken", _does("took it")),
-    "delivery.escalated": (
+    "delivery.taken": Words("Taken", "deliveries taken", does("took it")),
+    "delivery.escalated": Words(
         "Escalated",
         "deliveries escalated",
-        _says("Assigned to more people, because no one had answered"),
+        says("Assigned to more people, because no one had answered"),
     ),
-    "callback.sent_again": (
+    "callback.sent_again": Words(
         "Callback sent again",
         "callbacks sent again",
-        _does("sent the callback again"),
+        does("sent the callback again"),
     ),
-    "callback.rehearsed": ("Test callback sent", "test callbacks sent", _test_callback_sent),
-    "callback.given_up": ("Callback failed", "callbacks failed", _given_up),
-    "callbacks.rested": (
+    "callback.rehearsed": Words("Test callback sent", "test callbacks sent", _test_callback_sent),
+    "callback.given_up": Words("Callback failed", "callbacks failed", _given_up),
+    "callbacks.rested": Words(
         "Callbacks suspended",
         "targets suspended",
-        _says("Callbacks suspended after repeated failures"),
+        says("Callbacks suspended after repeated failures"),
     ),
-    "callbacks.resumed": ("Callbacks resumed", "targets resumed", _does("resumed callbacks")),
-    "callback_host.allowed": (
+    "callbacks.resumed": Words("Callbacks resumed", "targets resumed", does("resumed callbacks")),
+    "callback_host.allowed": Words(
         "Callback host added",
         "callback hosts added",
-        _does("allowed callbacks to a host"),
+        does("allowed callbacks to a host"),
     ),
-    "callback_host.removed": (
+    "callback_host.removed": Words(
         "Callback host removed",
         "callback hosts removed",
-        _does("removed a callback host"),
+        does("removed a callback host"),
     ),
-    "callback_host.changed": (
+    "callback_host.changed": Words(
         "Callback host changed",
         "callback hosts changed",
-        _does("changed a callback host"),
+        does("changed a callback host"),
     ),
-    "agent.registered": ("Agent registered", "agents registered", _does("registered an agent")),
-    "agent.paused": ("Agent paused", "agents paused", _does("paused an agent")),
-    "agent.resumed": ("Agent resumed", "agents resumed", _does("resumed an agent")),
-    "agent.archived": ("Agent archived", "agents archived", _does("archived an agent")),
-    "agent.restored": ("Agent restored", "agents restored", _does("restored an agent")),
-    "agent.limited": ("Rate limit changed", "rate limits changed", _limited),
-    "agent.changed": ("Agent changed", "agents changed", _does("changed an agent")),
-    "agent.removed": ("Agent removed", "agents removed", _does("removed an agent")),
-    "claim.added": ("Alias added", "aliases added", _granted),
-    "claim.changed": ("Alias changed", "aliases changed", _does("changed an alias of an agent")),
-    "claim.removed": ("Alias removed", "aliases removed", _taken_away),
-    "key.issued": ("Key created", "keys created", _of_agent("created a key")),
-    "key.rotated": ("Key rotated", "keys rotated", _of_agent("rotated a key")),
-    "key.revoked": ("Key revoked", "keys revoked", _of_agent("revoked a key")),
-    "key.slowed_down": (
-        "Rate limited",
-        "rate limits exceeded",
-        _does("exceeded its rate limit"),
+    "evidence.exported": Words("Evidence exported", "exports of evidence", _evidence),
+    "evidence.completed": Words(
+        "Evidence complete",
+        "completed exports of evidence",
+        says("The export of evidence was complete"),
     ),
-    "secret.issued": (
-        "Signing secret created",
-        "signing secrets created",
-        _does("created a signing secret"),
+    "receipt_key.rotated": Words(
+        "Receipt key rotated", "receipt keys rotated", does("made a new key for receipts")
     ),
-    "secret.rotated": (
-        "Signing secret rotated",
-        "signing secrets rotated",
-        _does("rotated a signing secret"),
+    "receipt_key.cut": Words(
+        "Receipt key cut", "receipt keys cut", does("cut a key for receipts, which others had")
     ),
-    "secret.switched": (
-        "Old signing secret retired",
-        "old signing secrets retired",
-        _does("retired the old signing secret"),
+    "log_key.rotated": Words(
+        "Log key rotated", "log keys rotated", does("made a new key for checkpoints of the log")
     ),
-    "card.published": ("Agent published", "agents published", _published),
-    "card.changed": ("Card changed", "cards changed", _card_changed),
-    "card.unpublished": ("Agent unpublished", "agents unpublished", _does("unpublished an agent")),
-    "caller_key.issued": (
-        "Caller key created",
-        "caller keys created",
-        _does("created a caller key"),
-    ),
-    "caller_key.revoked": (
-        "Caller key revoked",
-        "caller keys revoked",
-        _does("revoked a caller key"),
-    ),
-    "task.received": ("Task received", "tasks received", _does("sent a task over A2A")),
-    "task.continued": ("Message to a task", "messages to tasks", _does("sent a message to a task")),
-    "task.completed": ("Task completed", "tasks completed", _does("completed a task")),
-    "task.failed": ("Task failed", "tasks failed", _says("A task failed")),
-    "task.canceled": ("Task canceled", "tasks canceled", _does("canceled a task")),
-    "task.rejected": ("Task rejected", "tasks rejected", _does("rejected a task")),
-    "task.answer_passed_over": ("Answer not used", "answers not used", _answer_ignored),
-    "task.result_came_late": (
-        "Late result",
-        "late results",
-        _does("sent a result after the task had ended, so it was ignored"),
-    ),
-    "channel.added": (
+    "gate.issued": Words("Gate key created", "gate keys created", does("created a gate key")),
+    "gate.revoked": Words("Gate key revoked", "gate keys revoked", does("revoked a gate key")),
+    "channel.added": Words(
         "Channel added",
         "channels added",
-        _does("added a channel for notifications"),
+        does("added a channel for notifications"),
     ),
-    "channel.changed": (
+    "channel.changed": Words(
         "Channel changed",
         "channels changed",
-        _does("changed what a channel tells"),
+        does("changed what a channel tells"),
     ),
-    "channel.removed": (
+    "channel.removed": Words(
         "Channel removed",
         "channels removed",
-        _does("removed a channel for notifications"),
+        does("removed a channel for notifications"),
     ),
-    "channel.renewed": (
+    "channel.renewed": Words(
         "Channel renewed",
         "channels renewed",
-        _does("renewed the address of a channel"),
+        does("renewed the address of a channel"),
     ),
-    "channel.verified": (
+    "channel.verified": Words(
         "Channel verified",
         "channels verified",
-        _does("verified a channel for notifications"),
+        does("verified a channel for notifications"),
     ),
-    "rule.added": ("Rule added", "rules added", _of_rule("added")),
-    "rule.changed": ("Rule changed", "rules changed", _of_rule("changed")),
-    "rule.moved": ("Rule moved", "rules moved", _of_rule("moved")),
-    "rule.turned_on": ("Rule turned on", "rules turned on", _of_rule("turned on")),
-    "rule.turned_off": ("Rule turned off", "rules turned off", _of_rule("turned off")),
-    "rule.removed": ("Rule removed", "rules removed", _of_rule("removed")),
-    "answering_rule.added": (
+    "rule.added": Words("Rule added", "rules added", _of_rule("added")),
+    "rule.changed": Words("Rule changed", "rules changed", _of_rule("changed")),
+    "rule.moved": Words("Rule moved", "rules moved", _of_rule("moved")),
+    "rule.turned_on": Words("Rule turned on", "rules turned on", _of_rule("turned on")),
+    "rule.turned_off": Words("Rule turned off", "rules turned off", _of_rule("turned off")),
+    "rule.removed": Words("Rule removed", "rules removed", _of_rule("removed")),
+    "answering_rule.added": Words(
         "Answering rule added",
         "answering rules added",
         _of_answering_rule("added"),
     ),
-    "answering_rule.changed": (
+    "answering_rule.changed": Words(
         "Answering rule changed",
         "answering rules changed",
         _of_answering_rule("changed"),
     ),
-    "answering_rule.turned_on": (
+    "answering_rule.turned_on": Words(
         "Answering rule turned on",
         "answering rules turned on",
         _of_answering_rule("turned on"),
     ),
-    "answering_rule.turned_off": (
+    "answering_rule.turned_off": Words(
         "Answering rule turned off",
         "answering rules turned off",
         _of_answering_rule("turned off"),
     ),
-    "answering_rule.back_to_shadow": (
+    "answering_rule.back_to_shadow": Words(
         "Answering rule back to a dry run",
         "answering rules back to a dry run",
         _back_to_shadow,
     ),
-    "answering_rule.answers_again": (
+    "answering_rule.answers_again": Words(
         "Answering rule answers again",
         "answering rules that answer again",
         _of_answering_rule("ended the wait after a rejection for"),
     ),
-    "answering_rule.removed": (
+    "answering_rule.removed": Words(
         "Answering rule removed",
         "answering rules removed",
         _of_answering_rule("removed"),
     ),
-    "retention.changed": ("Retention changed", "changes of retention", _retention_changed),
-    "retention.erased": ("Content erased", "erasures of content", _erased),
-    "retention.erased_tasks": (
-        "Task content erased",
-        "erasures of task content",
-        lambda actor, detail: f"Content of tasks was erased: {detail.get('count', 'some')}",
-    ),
-    "team.added": ("Team created", "teams created", _does("created the team")),
-    "team.changed": ("Team changed", "teams changed", _does("changed the team")),
-    "team.renamed": ("Team renamed", "teams renamed", _renamed),
-    "team.second_factor_required": (
-        "Two-step sign-in required",
-        "teams required two-step sign-in",
-        _does("required two-step sign-in for the team"),
-    ),
-    "team.second_factor_not_required": (
-        "Two-step sign-in no longer required",
-        "teams stopped requiring two-step sign-in",
-        _does("stopped requiring two-step sign-in for the team"),
-    ),
-    "team.handed_over": (
-        "Ownership transferred",
-        "teams transferred",
-        _does("transferred ownership of the team"),
-    ),
-    "membership.added": ("Member added", "members added", _does("added a member")),
-    "membership.changed": ("Member changed", "members changed", _role_changed),
-    "membership.removed": ("Member removed", "members removed", _does("removed a member")),
-    "membership.left": ("Member left", "members left", _does("left the team")),
-    "membership.joined": ("Member joined", "members joined", _joined),
-    "invitation.made": ("Invitation created", "invitations created", _invited),
-    "invitation.revoked": (
-        "Invitation revoked",
-        "invitations revoked",
-        _does("revoked an invitation"),
-    ),
+    "retention.changed": Words("Retention changed", "changes of retention", _retention_changed),
+    "retention.erased": Words("Content erased", "erasures of content", _erased),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -14,18 +15,20 @@ from django.views.decorators.http import require_safe
 from accounts.access import team_filter
 from accounts.access.requests import PersonRequest
 from accounts.access.viewer import Viewer
+from accounts.audit.sentences import EVENTS
+from accounts.log.checkpoints import checkpoints
+from accounts.teams.own_teams import people_of
 from database.clock import database_now
 from inbox.audit import events as audit_events
 from inbox.audit import export
-from inbox.audit.chain_tips import chain_entry_of, chain_tips
 from inbox.audit.folding import days_of
 from inbox.audit.lines import lines_of
-from inbox.audit.sentences import EVENTS
-from inbox.audit.streaming import streamed
-from inbox.people.teams.teams import people_of
+from inbox.audit.log_places import chain_tips, log_head, places
 from pages.page import page
+from pages.streaming import streamed
 
-FILTER_PARAMETERS = ("actor", "event", "from", "to")  # an agent is in one team
+# The team is no parameter, because an agent is in one team.
+FILTER_PARAMETERS = ("actor", "event", "from", "to")
 EXPORT_REFUSED = "Only team owners can export the audit log"
 
 
@@ -50,11 +53,15 @@ def audit_list(request: PersonRequest) -> HttpResponse:
         "lines": lines,
         "days": days_of(lines, now=now),
         "events_page": events_page,
-        "events": {name: title for name, (title, _, _) in EVENTS.items()},
+        "events": dict(
+            sorted(((name, words.title) for name, words in EVENTS.items()), key=itemgetter(1))
+        ),
         "actors": audit_events.actors(people_of(viewer.team_ids)),
         "agents": audit_events.agents(viewer.team_ids),
         "is_later_page": before is not None,
-        "tips": chain_tips(viewer),
+        "log_head": log_head(),
+        "checkpoint": checkpoints.newest(),
+        "verifier_keys": checkpoints.verifier_keys(),
         "may_export": bool(viewer.owned_team_ids),
     }
     return render(request, "inbox/audit/audit.html", context)
@@ -63,7 +70,7 @@ def audit_list(request: PersonRequest) -> HttpResponse:
 @require_safe
 @page
 def audit_event(request: PersonRequest, pk: int) -> HttpResponse:
-    """Shows one event; raises Http404 for an event of a team that is not theirs."""
+    """Shows one event; raises Http404 for an event of another team."""
     viewer = Viewer.of(request.user)
     event = get_object_or_404(audit_events.of_teams(viewer.team_ids), pk=pk)
     context = {
@@ -71,7 +78,7 @@ def audit_event(request: PersonRequest, pk: int) -> HttpResponse:
         "now": database_now(),
         "line": lines_of([event], viewer)[0],
         "event": event,
-        "entry": chain_entry_of(event.pk),
+        "place": places([event.pk]).get(event.pk),
         "detail": json.dumps(event.detail, indent=2, ensure_ascii=False),
     }
     return render(request, "inbox/audit/event.html", context)
@@ -79,8 +86,9 @@ def audit_event(request: PersonRequest, pk: int) -> HttpResponse:
 
 @require_safe
 @page
-def chain_tips_json(request: PersonRequest) -> JsonResponse:
-    """Returns the chain tips of the teams that the person owns."""
+def log_head_json(request: PersonRequest) -> JsonResponse:
+    """Returns the head of the log, and the tips of the chains that the teams of an owner had in
+    version 0.2."""
     viewer = Viewer.of(request.user)
     if not viewer.owned_team_ids:
         raise PermissionDenied(EXPORT_REFUSED)
@@ -91,9 +99,11 @@ def chain_tips_json(request: PersonRequest) -> JsonResponse:
             "hash": tip.hash,
             "sealed_at": tip.appended_at,
         }
-        for tip in chain_tips(viewer, owned=True)
+        for tip in chain_tips(viewer)
     ]
-    return JsonResponse({"heads": ends})
+    head = log_head()
+    log = {"size": head.size, "root": head.root, "appended_at": head.appended_at} if head else None
+    return JsonResponse({"heads": ends, "log": log})
 
 
 @require_safe

@@ -13,11 +13,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access.owners import still_owned, team_of_an_owner
 from accounts.access.requests import PersonRequest, actor
-from accounts.limits.throttles import TooMany, count_dns_lookup
+from accounts.limits.throttles import TooManyRequests
 from accounts.models import Team
+from accounts.teams.own_teams import own_teams
 from inbox.callbacks.host_form import HostForm
+from inbox.callbacks.limits import count_dns_lookup
 from inbox.callbacks.team_hosts import hosts_by_team
-from inbox.people.teams.teams import own_teams
 from pages.confirmation import confirmation_page
 from pages.page import form_page, page, too_many
 from pages.redirects import SeeOther
@@ -27,7 +28,8 @@ from wake.callbacks import allowlist as hosts
 from wake.models import CallbackHost
 
 HOSTS_REFUSED = "Only team owners can change callback hosts"
-# For each process, as in wake/callbacks/test_callback.py: a look-up occupies one of few threads.
+# This limit is for each process, as in wake/callbacks/test_callback.py. A look-up occupies one of
+# the few threads.
 LOOK_UPS_AT_ONCE = 2
 BUSY = "Another check is running. Try again in ten seconds."
 _slots = threading.BoundedSemaphore(LOOK_UPS_AT_ONCE)
@@ -49,7 +51,7 @@ def allow_host(request: PersonRequest, slug: str) -> HttpResponse:
             with still_owned(request, team.pk):
                 pattern = form.cleaned_data["pattern"]
                 line, _ = hosts.allow(pattern, team=team, by=actor(request))
-        except hosts.Refused as reason:
+        except hosts.AddressRefused as reason:
             form.add_error("pattern", str(reason))
         else:
             return saved(
@@ -83,11 +85,11 @@ def remove_host(request: PersonRequest, slug: str) -> HttpResponse:
 @require_POST
 @page
 def look_up_host(request: PersonRequest, slug: str) -> HttpResponse:
-    """Checks whether the host's name resolves now to an address that callbacks may connect to."""
+    """Checks whether the host's name now resolves to an address that callbacks may connect to."""
     line = _line(request, team_of_an_owner(request, slug, refusal=HOSTS_REFUSED))
     try:
         count_dns_lookup(request)
-    except TooMany as error:
+    except TooManyRequests as error:
         waits = _show(request, HostForm(), team_id=None, wait=error.retry_after)
         return too_many(waits, error.retry_after)
     if _slots.acquire(blocking=False):
@@ -103,7 +105,7 @@ def look_up_host(request: PersonRequest, slug: str) -> HttpResponse:
 def _look_up(request: PersonRequest, name: str) -> None:
     try:
         addresses.look_up(name)
-    except hosts.Refused as reason:
+    except hosts.AddressRefused as reason:
         messages.warning(request, str(reason))
     except OSError:
         messages.warning(request, f"DNS lookup failed for {name}.")
@@ -114,7 +116,7 @@ def _look_up(request: PersonRequest, name: str) -> None:
 def _show(
     request: PersonRequest, form: HostForm, *, team_id: int | None, **context: Any
 ) -> HttpResponse:
-    """Shows the page, with the form that was sent under its own team."""
+    """Shows the page, with the sent form under its own team."""
     teams = own_teams(request.user)
     allowed = hosts_by_team([own.team.pk for own in teams])
     lines = [
@@ -126,7 +128,7 @@ def _show(
         for own in teams
     ]
     return settings_page(
-        request, "inbox/people/settings/allowlist.html", lines=lines, form=form, **context
+        request, "inbox/callbacks/allowlist.html", lines=lines, form=form, **context
     )
 
 

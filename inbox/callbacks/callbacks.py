@@ -1,4 +1,5 @@
-"""Lists the callbacks of a person's teams with their status, and the hosts that receive them."""
+"""Lists the callbacks of a person's teams, each with its status, and the hosts that receive
+callbacks."""
 
 from __future__ import annotations
 
@@ -19,15 +20,15 @@ from wake.models import Callback, CallbackAttempt, CallbackHost, FailingTarget
 from wake.models.callbacks import CallbackQuerySet
 
 STATES = {"waiting": "Waiting", "delivered": "Delivered", "stopped": "Stopped"}
-CALLBACKS_LOOKED_AT = 500  # of each team, for its targets
-MOST_TARGETS = 20
+CALLBACKS_LOOKED_AT = 500  # the newest callbacks of each team, from which its targets are read
+MAX_TARGETS = 20
 TRYING = "Retrying"
 NUMBER_WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
 
 @dataclass(frozen=True, slots=True)
 class CallbackFilter:
-    """Filters the list; empty fields ask for everything."""
+    """Filters the list. Empty fields match everything."""
 
     state: str = ""
     agent_pk: UUID | None = None
@@ -39,8 +40,8 @@ class CallbackFilter:
 
 @dataclass(frozen=True, slots=True)
 class CallbackStatus:
-    """Describes one callback and its status; `next_at` is the next attempt, if the text does not
-    name it."""
+    """Describes one callback and its status. `next_at` is the time of the next attempt, if the text
+    does not contain this time."""
 
     callback: Callback
     kind: Kind
@@ -53,9 +54,9 @@ class CallbackStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """Summarises the newest callbacks to one host. `latest` is the newest that was tried, and
-    `ended` counts those that were delivered or failed."""
+class HostSummary:
+    """Summarises the newest callbacks to one host. `latest` is the newest callback that was tried.
+    `ended` counts the callbacks that were delivered or failed."""
 
     host: str
     kind: Kind
@@ -70,7 +71,7 @@ class Target:
 def page(
     viewer: Viewer, filters: CallbackFilter, *, at: datetime, before: Cursor | None
 ) -> tuple[list[CallbackStatus], Cursor | None]:
-    """Returns the newest first, and where the next page begins; three queries."""
+    """Returns the newest callbacks first, and where the next page begins. Makes three queries."""
     lists = [
         older_than(_matching(team_id, filters).only("pk", "created_at"), "created_at", before)
         for team_id in viewer.team_ids
@@ -81,8 +82,8 @@ def page(
     return statuses([row.pk for row in on_page], viewer, at=at), older
 
 
-def targets(viewer: Viewer, *, at: datetime) -> list[Target]:
-    """Returns the hosts of each team's newest callbacks, the busiest first; three queries. Index:
+def targets(viewer: Viewer, *, at: datetime) -> list[HostSummary]:
+    """Returns the hosts of each team's newest callbacks, busiest first. Makes three queries. Index:
     callbacks_of_a_team."""
     columns = ("pk", "team_id", "host", "response_id", "kind", "tries", "created_at")
     ends = ("due_at", "delivered_at", "given_up_at")
@@ -92,7 +93,7 @@ def targets(viewer: Viewer, *, at: datetime) -> list[Target]:
     by_target: dict[tuple[int, str, bool], list[Callback]] = {}
     for row in sorted(recent, key=lambda row: row.created_at, reverse=True):
         by_target.setdefault(row.target, []).append(row)
-    busiest = sorted(by_target.values(), key=len, reverse=True)[:MOST_TARGETS]
+    busiest = sorted(by_target.values(), key=len, reverse=True)[:MAX_TARGETS]
     tried = [next((row for row in rows if row.tries), rows[0]).pk for rows in busiest]
     return [
         _target(rows, latest)
@@ -108,14 +109,14 @@ def statuses(ids: list[UUID], viewer: Viewer, *, at: datetime) -> list[CallbackS
 
 
 def suspended(viewer: Viewer) -> list[FailingTarget]:
-    """Returns the targets that get nothing until a person resumes them, the longest suspended
+    """Returns the targets that are suspended until a person resumes them, longest suspended
     first."""
     mine = FailingTarget.objects.filter(team__in=viewer.team_ids)
-    return list(mine.suspended().select_related("team").order_by("suspended_at")[:MOST_TARGETS])
+    return list(mine.suspended().select_related("team").order_by("suspended_at")[:MAX_TARGETS])
 
 
 def unfinished_of(agent_id: UUID | OuterRef, *, team_id: Any) -> CallbackQuerySet:
-    """Returns the agent's callbacks that are not sent yet. Index: callbacks_not_delivered."""
+    """Returns the agent's callbacks that were not sent yet. Index: callbacks_not_delivered."""
     rows = Callback.objects.not_delivered().unfinished()
     return rows.filter(agent_id=agent_id, team_id=team_id)
 
@@ -125,7 +126,7 @@ def _newest(team_id: int) -> QuerySet[Callback]:
 
 
 def _matching(team_id: int, filters: CallbackFilter) -> CallbackQuerySet:
-    """Filters a team's callbacks. Index: callbacks_not_delivered for undelivered ones, else
+    """Filters a team's callbacks. Index: callbacks_not_delivered for undelivered ones, otherwise
     callbacks_of_a_team."""
     rows = Callback.objects.filter(team_id=team_id)
     if filters.agent_pk:
@@ -210,10 +211,10 @@ def _attempts(number: int) -> str:
     return f"{text} {'attempt' if number == 1 else 'attempts'}"
 
 
-def _target(rows: list[Callback], latest: CallbackStatus) -> Target:
+def _target(rows: list[Callback], latest: CallbackStatus) -> HostSummary:
     waiting = [row.due_at for row in rows if row.due_at is not None]
     next_at = min(waiting, default=None)
-    return Target(
+    return HostSummary(
         host=rows[0].host,
         kind=kind_of(rows[0]),
         team=latest.team,

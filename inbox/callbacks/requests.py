@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 from pages.characters.invisible import reveal
 from wake.callbacks import signatures
-from wake.callbacks.retries import ATTEMPTS_AT_MOST
+from wake.callbacks.retries import MAX_ATTEMPTS
 from wake.models import Callback, CallbackAttempt
 
-MOST_ATTEMPTS = 30
+MAX_SHOWN = 30
 BODY_SHOWN = 20_000
 SIGNATURE = re.compile(r"(?<=^sha256=).+|(?<=^v1,).+")
 MASK = "••••••••"
@@ -20,8 +20,8 @@ NO_SECRET = "whsec_AAAA"  # noqa: S105 - its signatures are masked before they a
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """Shows a request. `is_cut` says that only the beginning of the body is shown."""
+class ShownRequest:
+    """Shows a request. `is_cut` is True if only the beginning of the body is shown."""
 
     line: str
     headers: list[tuple[str, str]]
@@ -29,12 +29,13 @@ class Request:
     is_cut: bool
 
 
-def request_of(callback: Callback, *, at: datetime) -> Request:
-    """Returns the request, which is the same on every attempt except for its time and signature."""
+def request_of(callback: Callback, *, at: datetime) -> ShownRequest:
+    """Returns the request. Every attempt sends the same request, except for the time and the
+    signature."""
     url = urlsplit(callback.url)
     body = bytes(callback.body).decode(errors="replace")
     path = f"{url.path or '/'}{'?' if url.query else ''}{url.query}"
-    return Request(
+    return ShownRequest(
         line=reveal(f"POST {path}"),
         headers=[("Host", callback.host), *_headers(callback, at=at)],
         body=reveal(body[:BODY_SHOWN]),
@@ -56,12 +57,12 @@ def _headers(callback: Callback, *, at: datetime) -> list[tuple[str, str]]:
 
 def attempts_of(callback: Callback) -> list[CallbackAttempt]:
     """Returns the attempts, newest first. Index: attempts_of_a_callback."""
-    return list(callback.attempts.order_by("-pk")[:MOST_ATTEMPTS])
+    return list(callback.attempts.order_by("-pk")[:MAX_SHOWN])
 
 
 def number_of(attempt: CallbackAttempt) -> str:
     """Returns `3 of 10`, counted by the retry schedule."""
-    return f"{attempt.number} of {ATTEMPTS_AT_MOST}"
+    return f"{attempt.number} of {MAX_ATTEMPTS}"
 
 
 def _masked(name: str, value: str) -> str:

@@ -11,10 +11,11 @@ from django.shortcuts import render
 
 from accounts.access.owners import owned_agent
 from accounts.access.requests import PersonRequest, actor
-from accounts.limits.throttles import TooMany, count_test_callback
+from accounts.limits.throttles import TooManyRequests
 from accounts.models import Agent
 from database.clock import database_now
-from inbox.agents.forms import TestCallbackForm
+from inbox.callbacks.limits import count_test_callback
+from inbox.callbacks.test_callback_form import TestCallbackForm
 from pages.page import form_page, page, too_many
 from pages.settings import posted
 from wake.callbacks.test_callback import send_test_callback
@@ -29,7 +30,7 @@ def test_callback(request: PersonRequest, pk: UUID) -> HttpResponse:
         return _page(request, agent, form)
     try:
         count_test_callback(request)
-    except TooMany as error:
+    except TooManyRequests as error:
         waits = _page(request, agent, form, wait=error.retry_after)
         return too_many(waits, error.retry_after)
     url = form.cleaned_data["url"]

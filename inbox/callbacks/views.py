@@ -1,4 +1,4 @@
-"""Shows callbacks and their status, sends one again, and resumes suspended targets."""
+"""Shows callbacks and their status, sends a callback again, and resumes suspended targets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from wake.callbacks.kinds import title_of_others
 from wake.callbacks.outbox import AlreadyDelivered, NothingLeftToSend, send_again
 from wake.models import Callback, FailingTarget
 
-MOST_AGENTS = 500
+MAX_AGENTS = 500
 
 
 @require_safe
@@ -51,7 +51,7 @@ def callback_list(request: PersonRequest) -> HttpResponse:
         "notes": attention.notes_of(suspended, targets),
         "filter": filters,
         "states": callbacks.STATES,
-        "agents": agents_of(request.user).order_by("agent_id", "pk")[:MOST_AGENTS],
+        "agents": agents_of(request.user).order_by("agent_id", "pk")[:MAX_AGENTS],
         "suspended": [
             (target, viewer.team_label(target.team_id), viewer.may_answer(target.team_id))
             for target in suspended
@@ -89,7 +89,7 @@ def replay_callback(request: PersonRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @page
 def resume_target(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Resumes the target; a second request at the same time finds nothing to resume."""
+    """Resumes the target. A second simultaneous request finds nothing to resume."""
     target = get_object_or_404(FailingTarget.objects.for_person(request.user), pk=pk)
     try:
         missed = circuit_breaker.resume(
@@ -103,7 +103,7 @@ def resume_target(request: PersonRequest, pk: UUID) -> HttpResponse:
 
 
 def _find(request: PersonRequest, pk: UUID) -> Callback:
-    """Returns the callback; raises Http404 for one that is not theirs."""
+    """Returns the callback; raises Http404 for a callback of another team."""
     return get_object_or_404(
         Callback.objects.for_person(request.user).select_related("response"), pk=pk
     )

@@ -1,4 +1,4 @@
-"""Finds the deliveries before and after one in a person's inbox."""
+"""Finds the previous and the next delivery in a person's inbox."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from django.http import HttpResponseRedirect, QueryDict
 from accounts.access.viewer import Viewer
 from accounts.models import User
 from database.batched_queries import PAGE, Cursor, first_of_each, older_than
-from inbox.list.lists import TEAM, TYPE, Lists, each_type
-from inbox.list.sections import TITLES, URGENCY
-from inbox.list.snoozing.snoozes import without_snoozed
-from inbox.pages.filter_state import FilterState
+from inbox.reading.lists import TEAM, TYPE, Lists, each_type
+from inbox.reading.order import TITLES, URGENCY
+from inbox.reading.snoozes import without_snoozed
+from inbox.search.filter_state import FilterState
 from pages.redirects import SeeOther
 from wake.assignment.assigned import with_is_mine
 from wake.models import Delivery, DeliveryQuerySet
@@ -26,8 +26,8 @@ ORDER = list(TITLES)
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Links the deliveries before and after. `position` is `2 of 4`; it is empty if too many wait
-    to count them."""
+    """Links the previous and the next delivery. `position` is `2 of 4`. It is empty if too many
+    deliveries wait to count them."""
 
     previous: Delivery | None
     next: Delivery | None
@@ -37,8 +37,8 @@ class Neighbours:
 def neighbours(
     delivery: Delivery, viewer: Viewer, *, is_mine: bool = False, at: datetime
 ) -> Neighbours | None:
-    """Returns the neighbours in the order of the inbox; None for a delivery that does not wait. One
-    query that reads at most a page of each list. Index: inbox_of_a_team."""
+    """Returns the neighbours in the order of the inbox, or None for a delivery that does not wait.
+    Makes one query, which reads at most a page of each list. Index: inbox_of_a_team."""
     if delivery.answered_at or delivery.superseded_at or delivery.acknowledged_at:
         return None
     nearest = first_of_each(_lists(delivery, viewer, at))
@@ -56,8 +56,9 @@ def neighbours(
 def next_to_open(
     pk: UUID | None, data: QueryDict, filters: FilterState, user: User, *, at: datetime
 ) -> Delivery | None:
-    """Returns the delivery that opens after `pk` is answered, if the form asks for one; None for
-    the list. Call it before the answer, which takes the delivery out of the list."""
+    """Returns the delivery that opens after `pk` is answered, if the form asks for one. Returns
+    None to show the list. Call this function before the answer is stored, because the answer takes
+    the delivery out of the list."""
     if pk is None or data.get("then") != "next":
         return None
     viewer = Viewer.of(user)
@@ -72,7 +73,8 @@ def next_to_open(
 def after_answer(
     pk: UUID, following: Delivery | None, filters: FilterState
 ) -> HttpResponseRedirect:
-    """Redirects to the following delivery, or to the list; both say what was done with `pk`."""
+    """Redirects to the following delivery, or to the list. Either page shows the answer that was
+    given to `pk`."""
     back = filters.deselect({pk})
     if following is not None:
         query = urlencode({**({"back": str(back)} if str(back) else {}), "answered": pk})
@@ -81,7 +83,8 @@ def after_answer(
 
 
 def _lists(delivery: Delivery, viewer: Viewer, at: datetime) -> Lists:
-    """Returns the lists of each team: those of the delivery's own type begin at the delivery."""
+    """Returns the lists of each team. The lists of the delivery's own type begin at the
+    delivery."""
     here = Cursor((delivery.created_at, delivery.pk))
     waiting = Delivery.objects.awaiting_response().filter(mode=delivery.mode, type=TYPE)
     rows = without_snoozed(waiting.for_team(TEAM), viewer.user, at=at)
@@ -97,7 +100,7 @@ def _lists(delivery: Delivery, viewer: Viewer, at: datetime) -> Lists:
 
 
 def _newer_than(rows: DeliveryQuerySet, here: Cursor) -> DeliveryQuerySet:
-    """Returns the newer deliveries, the nearest first."""
+    """Returns the newer deliveries, nearest first."""
     at, pk = here
     rows = rows.filter(created_at__gte=at).exclude(Q(created_at=at, pk__lte=pk))
     return rows.order_by("created_at", "pk")

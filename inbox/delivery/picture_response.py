@@ -1,4 +1,4 @@
-"""Answers with a picture that was written again, under a policy of its own."""
+"""Serves a re-encoded picture, under its own content policy."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from wake.models import UploadedBlob
 PICTURE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
-    # The browser keeps it and asks each time, so that what was erased, or is no longer theirs, is
-    # not shown to a person who signed out.
+    # The browser stores the picture. Before each use, the browser asks the server whether the
+    # picture may still be shown. So a person who has signed out, or who may no longer see the
+    # picture, does not see the stored copy. After the picture was erased, no one sees the stored
+    # copy.
     "Cache-Control": "private, no-cache",
 }
 EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg"}
@@ -23,9 +25,9 @@ EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg"}
 def picture_response(
     request: HttpRequest, picture: UploadedBlob | bytes, digest: str
 ) -> HttpResponseBase:
-    """Shows an uploaded picture, which is stored as it was written again, or the bytes of an agent,
-    which are written again here. `digest` is the SHA-256 of the bytes. Raises Http404 for what
-    cannot be shown, and TooManyPictures if others are decoded for too long."""
+    """Shows an uploaded picture, which was re-encoded before it was stored, or an agent's bytes,
+    which are re-encoded here. `digest` is the SHA-256 of the bytes. Raises Http404 for a picture
+    that cannot be shown, and TooManyPictures if others take too long to decode."""
     response = get_conditional_response(request, etag=f'"{digest}"')
     if response is None:
         shown = _rewritten(picture) if isinstance(picture, bytes) else picture

@@ -12,17 +12,17 @@ from django.db.models.expressions import RawSQL
 from database.batched_queries import first_of_each
 from database.uuids import uuid_or_none
 from inbox.answering.editing.edits import Original
-from inbox.answering.editing.step_budget import STEPS, StepBudget
-from inbox.answering.editing.word_diffs import Changes, changes
 from inbox.answering.outcome_words import outcome_words
 from inbox.rendering.blocks import CHOICE
+from inbox.rendering.diffs.outlines import sides
+from inbox.rendering.diffs.step_budget import STEPS, StepBudget
+from inbox.rendering.diffs.word_diffs import Changes, changes
 from inbox.rendering.json_text import read
-from inbox.rendering.outlines import sides
 from wake.models import Delivery, DeliveryQuerySet, Response
 
-MOST_EARLIER = 10
+MAX_EARLIER = 10
 COMPARED_AT_ONCE = 40_000
-EACH_STEPS = STEPS // 3  # there are up to three comparisons on a page
+EACH_STEPS = STEPS // 3  # because a page has up to three comparisons
 NEWEST = """
     WITH RECURSIVE newer (id, created_at) AS (
         SELECT id, created_at FROM wake_delivery WHERE supersedes_id = %s
@@ -37,8 +37,8 @@ COLUMNS = ("team", "headline", "type", "status", "answered_at", "created_at", "s
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """Holds the versions of a delivery. `newer` replaces it; `earlier` came before it, the newest
-    first."""
+    """Holds the versions of a delivery. `newer` replaces it; `earlier` holds the versions before
+    it, newest first."""
 
     newer: Delivery | None = None
     earlier: list[Delivery] = field(default_factory=list)
@@ -48,10 +48,11 @@ class Thread:
 @dataclass(frozen=True, slots=True)
 class Revision:
     """Compares a delivery with the one that it replaces. `edit` is the person's change to the
-    earlier delivery, `agent_change` that of the agent, and `difference` what differs between them.
+    earlier delivery, `agent_change` is the agent's change, and `difference` is the difference
+    between the two.
 
-    Each is None if the texts are too long to compare unless the person asks for it. `difference` is
-    also None if only one of the two deliveries proposes values in blocks.
+    Each of the three is None if the texts are so long that they are compared only on request.
+    `difference` is also None if only one of the two deliveries proposes values in blocks.
     """
 
     earlier: Delivery
@@ -59,34 +60,42 @@ class Revision:
     agent_change: Changes | None
     edit: Changes | None = None
     difference: Changes | None = None
-    # Whether the agent changed more than what the person edited.
+    # True if the agent changed more than the person edited.
     has_other_changes: bool = False
+    # False for an A2A task. The conversation of a task grows with each turn, so only the proposals
+    # of two deliveries are compared.
+    compares_all: bool = True
 
     @property
     def outcome(self) -> str:
-        """Returns what the person answered to the earlier delivery."""
+        """Returns the person's answer to the earlier delivery."""
         return outcome_words(self.response) if self.response else ""
 
     @property
     def is_as_edited(self) -> bool:
-        return self.difference is not None and not self.difference and not self.has_other_changes
+        return self.has_edited_values and self.compares_all and not self.has_other_changes
+
+    @property
+    def has_edited_values(self) -> bool:
+        return self.difference is not None and not self.difference
 
 
 def thread_of(delivery: Delivery) -> Thread:
-    """Returns the delivery's thread: no query if it stands alone, else one."""
+    """Returns the delivery's thread. Makes no query if the delivery has no other versions,
+    otherwise one."""
     lists = list(_lists(delivery))
     if not lists:
         return Thread()
-    deliveries = {row.pk: row for row in first_of_each(lists, count=MOST_EARLIER + 1)}
+    deliveries = {row.pk: row for row in first_of_each(lists, count=MAX_EARLIER + 1)}
     newer = [row for row in deliveries.values() if row.supersedes_id == delivery.pk]
     earlier = [row for row in deliveries.values() if row.created_at < delivery.created_at]
     earlier.sort(key=lambda row: row.created_at, reverse=True)
-    return Thread(newer[0] if newer else None, earlier[:MOST_EARLIER], len(earlier) > MOST_EARLIER)
+    return Thread(newer[0] if newer else None, earlier[:MAX_EARLIER], len(earlier) > MAX_EARLIER)
 
 
 def revision_of(delivery: Delivery, *, is_asked_for: bool) -> Revision | None:
-    """Returns how this delivery differs from the one that it replaces, which is loaded with its
-    answer."""
+    """Returns the comparison of this delivery with the one that it replaces. The replaced delivery
+    must be loaded with its answer."""
     earlier = delivery.supersedes
     if earlier is None or earlier.team_id != delivery.team_id or earlier.erased_at is not None:
         return None
@@ -94,14 +103,14 @@ def revision_of(delivery: Delivery, *, is_asked_for: bool) -> Revision | None:
 
 
 def newest_version_of(delivery: Delivery) -> Delivery | None:
-    """Returns the newest of the deliveries that replaced this one, one after the other. An agent
-    replaces only its own. Index: that of `supersedes`."""
+    """Follows the deliveries that replaced this one, and returns the newest. An agent can only
+    replace its own deliveries. Index: the index of `supersedes`."""
     pk = delivery.pk if connection.vendor == "postgresql" else delivery.pk.hex
     return Delivery.objects.filter(pk=RawSQL(NEWEST, (pk,))).first()  # noqa: S611 - no words of theirs
 
 
 def compare(earlier: Delivery, delivery: Delivery, *, is_asked_for: bool) -> Revision:
-    """Compares two versions, and the answer to the earlier one if it has one."""
+    """Compares two versions, including the answer to the earlier one if there is one."""
     response: Response | None = getattr(earlier, "response", None)
     edited = response.edited_json if response else None
     texts = [earlier.details_json or "", delivery.details_json or "", edited or ""]
@@ -119,12 +128,14 @@ def compare(earlier: Delivery, delivery: Delivery, *, is_asked_for: bool) -> Rev
         edit=_diff(before.json, edited),
         difference=_diff(edited, after.json) if is_alike else None,
         has_other_changes=_besides(earlier, before) != _besides(delivery, after),
+        compares_all=not delivery.is_internal,
     )
 
 
 def _besides(delivery: Delivery, original: Original) -> Any:
-    """Returns what was sent besides what a person edits, in the agent's words. The conversation of
-    a task grows by itself, so an internal delivery has nothing to compare."""
+    """Returns the agent's content without the part that a person edits. Returns None for an
+    internal delivery, because the content is the conversation of a task, and a conversation grows
+    by itself."""
     if delivery.is_internal:
         return None
     sent = [delivery.assumption, delivery.on_timeout, delivery.irreversible, delivery.extensions]
@@ -153,7 +164,7 @@ def _without_value(block: Any, original: Original) -> Any:
 def _versions(
     earlier: Delivery, delivery: Delivery, before: Original, after: Original
 ) -> tuple[str | None, str | None]:
-    """Returns everything that was sent; of internal deliveries only the proposals."""
+    """Returns all content of both versions. For internal deliveries, returns only the proposals."""
     if delivery.is_internal and before.is_proposal and after.is_proposal:
         return before.json, after.json
     return earlier.details_json, delivery.details_json
@@ -164,8 +175,8 @@ def _diff(before: str | None, after: str | None) -> Changes:
 
 
 def _lists(delivery: Delivery) -> Iterator[DeliveryQuerySet]:
-    """Yields the rows of the thread. The first delivery of an unnamed thread is the one whose id
-    names it. Index: thread_of_an_agent."""
+    """Yields the rows of the thread. An unnamed thread has the id of its first delivery. Index:
+    thread_of_an_agent."""
     of_agent = Delivery.objects.for_team(delivery.team_id).of_agent(
         delivery.agent_id, delivery.mode
     )

@@ -1,4 +1,4 @@
-"""Describes in sentences what happened to a delivery and to its callback."""
+"""Describes the events of a delivery and its callback in sentences."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import JSONField, OuterRef, Subquery, Value
+from django.db.models import JSONField, Value
 
-from accounts.models import ApiKey, AuditEvent
+from accounts.models import AuditEvent
 from inbox.audit.sentences import full_sentence
 from inbox.models import Reading
 from pages.times import when
-from wake.models import Callback, Delivery, DeliveryQuerySet, Response
+from wake.models import Callback, Delivery, Response
 from wake.server.health import OVERDUE_AFTER
 
-MOST_EVENTS = 200
-# Not an audit event: who opened a page concerns the inbox only.
+MAX_EVENTS = 200
+# This is not an audit event, because opening a page only concerns the inbox.
 OPENED = "delivery.opened"
 RECEIVED = "delivery.received"
 RUNNING_LATE = "not sent yet, because callbacks are delayed. The agent can still fetch this answer."
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TimelineEvent:
     at: datetime
     text: str
 
 
-def timeline_of(delivery: Delivery) -> list[Event]:
-    """Returns the newest MOST_EVENTS, oldest first, with who opened it; makes one query. Index:
-    audit_of_an_object."""
+def timeline_of(delivery: Delivery) -> list[TimelineEvent]:
+    """Returns the newest MAX_EVENTS, oldest first, and who opened the delivery. Makes one query.
+    Index: audit_of_an_object."""
     audited = AuditEvent.objects.filter(object_id=str(delivery.pk)).values_list(
         "at", "pk", "event", "actor_name", "detail"
     )
@@ -38,18 +38,12 @@ def timeline_of(delivery: Delivery) -> list[Event]:
         "opened_at", "pk", Value(OPENED), "user__display_name", Value({}, output_field=JSONField())
     )
     events = audited.order_by().union(opened.order_by(), all=True)
-    newest = list(events.order_by("-at", "-pk")[:MOST_EVENTS])
-    return [Event(at, _sentence(*event)) for at, _, *event in reversed(newest)]
-
-
-def with_key(rows: DeliveryQuerySet) -> DeliveryQuerySet:
-    """Adds `key_revoked_at` of the key that sent the delivery."""
-    key = ApiKey.objects.filter(agent=OuterRef("agent"), hint=OuterRef("key_hint"))
-    return rows.annotate(key_revoked_at=Subquery(key.values("revoked_at")[:1]))
+    newest = list(events.order_by("-at", "-pk")[:MAX_EVENTS])
+    return [TimelineEvent(at, _sentence(*event)) for at, _, *event in reversed(newest)]
 
 
 def callback_line(callback: Callback, *, at: datetime) -> str:
-    """Returns one line about the callback; its attempts have a table of their own."""
+    """Returns one line about the callback. The attempts are in a separate table."""
     if callback.delivered_at is not None:
         return f"Callback to {callback.host}: delivered {when(callback.delivered_at, now=at)}."
     if callback.given_up_at is not None:
@@ -70,8 +64,8 @@ def callback_line(callback: Callback, *, at: datetime) -> str:
 
 
 def delay_warning(response: Response, *, webhook: str, at: datetime) -> str:
-    """Returns a warning if the answer or its callback should have been sent long ago; else an empty
-    text."""
+    """Returns a warning if the answer or its callback should have been sent long ago; otherwise an
+    empty text."""
     callback: Callback | None = getattr(response, "callback", None)
     if callback is not None:
         return (
@@ -87,7 +81,8 @@ def _is_delayed(callback: Callback, *, at: datetime) -> bool:
 
 
 def _is_late(due_at: datetime, *, at: datetime) -> bool:
-    """Uses the limit of /readyz, by which time every sweep has been missed."""
+    """Returns whether the due time is so long ago that every sweep since must have failed. /readyz
+    uses the same limit."""
     return at - due_at > OVERDUE_AFTER
 
 

@@ -1,4 +1,4 @@
-"""Shows one delivery: what the agent sent, the answer or the form for it, and its timeline."""
+"""Shows one delivery: the agent's content, the answer or the form for it, and its timeline."""
 
 from __future__ import annotations
 
@@ -15,51 +15,50 @@ from accounts.access.viewer import Viewer
 from database.clock import database_now
 from database.uuids import uuid_or_none
 from inbox.answering.answer_status import answer_status
-from inbox.answering.drafts import draft_of
 from inbox.answering.editing.choices import chosen, clicked, questions
 from inbox.answering.editing.edits import Field, Original, proposed_fields, typed_into
-from inbox.answering.editing.word_diffs import changes
 from inbox.answering.forms import AnswerForm
+from inbox.answering.just_done import just_done
 from inbox.answering.places import where_given
-from inbox.assignment import claims
+from inbox.answering.use import failure_of, reports_of, use_of
 from inbox.assignment.of_delivery import assignment_context, has_voted
-from inbox.deadlines import wording as deadline_wording
-from inbox.delivery import in_sight, neighbours, reading, revisions, timeline
+from inbox.delivery import neighbours, revisions, timeline
 from inbox.delivery.discussion.comments import discussion_of
 from inbox.delivery.discussion.mentions import mark_seen_if_possible
-from inbox.delivery.finding import find_delivery
-from inbox.list import updates
-from inbox.list.just_done import just_done
-from inbox.list.snoozing import snoozes
-from inbox.pages.filter_state import FilterState
-from inbox.people.settings.preferences import opens_next
-from inbox.rendering.outlines import sides
+from inbox.delivery.signing_views import passkeys_of
+from inbox.preferences.preferences import opens_next
+from inbox.reading import deadlines, in_sight, presence, readings, snoozes, updates
+from inbox.reading.drafts import draft_of
+from inbox.reading.finding import find_delivery
+from inbox.rendering.diffs.outlines import sides
+from inbox.rendering.diffs.word_diffs import changes
+from inbox.search.filter_state import FilterState
 from pages.page import page
 from pages.panels import panels
 from pages.redirects import SeeOther
 from wake.models import Callback, Delivery, Response
 
-# An answer to these is a reply, and most of them need none.
+# An answer to one of these types is shown as a reply, and most of these deliveries need no answer.
 NOTICES = {Delivery.Type.UPDATE, Delivery.Type.ALERT}
 
 
 @require_safe
 @page
 def delivery_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Marks the delivery as read, except for HEAD, which carries no page."""
+    """Marks the delivery as read, except for HEAD, which shows no page."""
     delivery = find_delivery(request.user, pk)
     if request.method == "GET":
-        reading.mark_read_if_possible(delivery, by=request.user, at=database_now())
+        readings.mark_read_if_possible(delivery, by=request.user, at=database_now())
     return delivery_page(request, delivery)
 
 
 @require_safe
 @page
 def delivery_updates(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Returns 204, or a line about what ended it after the page was made."""
+    """Returns 204, or a line about the event that ended the delivery after the page was made."""
     delivery = find_delivery(request.user, pk)
     since = updates.read_mark(request.GET.get("since", ""))
-    claims.renew(delivery, by=request.user, at=database_now())
+    presence.renew(delivery, by=request.user, at=database_now())
     ending = updates.ending_of(delivery, since) if since else ""
     if not ending:
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
@@ -69,7 +68,7 @@ def delivery_updates(request: PersonRequest, pk: UUID) -> HttpResponse:
 @require_safe
 @page
 def raw_details(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Returns exactly what was sent, as a download that no browser runs."""
+    """Returns exactly the bytes that were sent, as a download that no browser runs."""
     delivery = find_delivery(request.user, pk)
     if delivery.details_json is None:
         raise Http404
@@ -89,7 +88,8 @@ def raw_details(request: PersonRequest, pk: UUID) -> HttpResponse:
 @page
 def mark_unread(request: PersonRequest, pk: UUID) -> HttpResponse:
     """Marks the delivery as unread for this person, and returns to the inbox."""
-    reading.mark_unread(find_delivery(request.user, pk), by=request.user)
+    delivery = find_delivery(request.user, pk)
+    readings.mark_unread(delivery, by=request.user, at=database_now())
     return SeeOther("inbox", query=str(FilterState.from_back(request.POST)))
 
 
@@ -101,7 +101,7 @@ def delivery_page(
     status: int = HTTPStatus.OK,
     **extra: Any,
 ) -> HttpResponse:
-    """Renders the page; `extra` overrides its context, for a form that was not accepted."""
+    """Renders the page. `extra` overrides its context, for a form that was not accepted."""
     now = database_now()
     viewer = Viewer.of(request.user)
     filters = FilterState.from_back(request.POST or request.GET)
@@ -110,7 +110,7 @@ def delivery_page(
     if discussion.has_new_mention and request.method == "GET":
         mark_seen_if_possible(delivery, by=request.user, at=now)
     if request.method == "GET":
-        claims.claim(delivery, viewer, at=now)
+        presence.begin(delivery, viewer, at=now)
     is_open = response is None and not delivery.is_closed
     context = {
         "now": now,
@@ -119,25 +119,28 @@ def delivery_page(
         "delivery": delivery,
         "is_open": is_open,
         "team": viewer.team_label(delivery.team_id),
-        "deadline": deadline_wording.deadline_text(delivery, now) if is_open else "",
-        "time_left": deadline_wording.time_left(delivery, now) if is_open else "",
-        "closes_soon": is_open and deadline_wording.closes_soon(delivery, now),
+        "deadline": deadlines.deadline_text(delivery, now) if is_open else "",
+        "time_left": deadlines.time_left(delivery, now) if is_open else "",
+        "closes_soon": is_open and deadlines.closes_soon(delivery, now),
         "is_past": delivery.is_past_deadline(now),
-        "plan": deadline_wording.plan(delivery),
-        "missed": deadline_wording.missed_text(delivery, now),
+        "plan": deadlines.plan(delivery),
+        "missed": deadlines.missed_text(delivery, now),
         "events": timeline.timeline_of(delivery),
         "thread": revisions.thread_of(delivery),
         "panels": panels("delivery", delivery, user=request.user, at=now),
         "discussion": discussion,
+        "reports": reports_of(delivery) if vars(delivery).get("has_outcomes") else [],
         "other_fields": in_sight.other_fields(delivery),
         "is_owner": viewer.is_owner(delivery.team_id),
         **assignment_context(delivery, viewer),
-        "readers": claims.readers(delivery, besides=request.user, at=now),
+        "readers": presence.readers(delivery, besides=request.user, at=now),
         **_revision(request, delivery),
     }
     if response is not None:
         context |= _answer(delivery, response, viewer) | _callback(delivery, response)
         context["is_own_answer"] = response.by_id == request.user.pk
+        context["failure"] = failure_of(delivery)
+        context["may_acknowledge_failure"] = viewer.may_answer(delivery.team_id)
     if delivery.erased_at is not None:
         return render(request, "inbox/delivery/erased.html", context | extra, status=status)
     may_answer = viewer.may_answer(delivery.team_id) and not context["is_blocked"]
@@ -171,7 +174,8 @@ def _answer(delivery: Delivery, response: Response, viewer: Viewer) -> dict[str,
     is_chosen = bool(edited) or response.status == Response.Status.APPROVED
     return {
         "response": response,
-        "where_given": where_given(response),
+        "where_given": where_given(response, viewer.user),
+        "use": use_of(response, at=database_now()),
         "answer_status": answer_status(
             response, viewer, has_voted=has_voted(response, viewer.user), at=database_now()
         ),
@@ -210,19 +214,22 @@ def _form(delivery: Delivery, form: AnswerForm | None, request: PersonRequest) -
     draft = draft_of(delivery, request.user)
     feedback = form.data.get("feedback", "") if form else draft.feedback if draft else ""
     original = Original.of(delivery)
-    # The recommended options are not selected in advance: one key would send them unread.
+    # The recommended options are not selected in advance, because a single key press would then
+    # send options that the person has not read.
     drafted = chosen(original, draft.edited_json) if draft and draft.edited_json else {}
     values = drafted | clicked(original, request.POST)
     view = in_sight.view_in(request.GET)
     return {
         "may_answer": True,
         "may_choose": not delivery.is_closed,
+        "must_be_signed": delivery.must_be_signed,
+        **(passkeys_of(request.user, request) if delivery.must_be_signed else {}),
         "form": form,
         "draft": draft,
         "feedback": feedback,
         "questions": questions(original, values),
         "fields": _fields(original, form, request.POST, draft.edited_json if draft else None),
-        "saved_replies": None,  # shown on request only
+        "saved_replies": None,  # shown only on request
         "details_view": view,
         "left_out": in_sight.left_out(
             delivery, asked_for=view, inputs_apart=not delivery.is_closed

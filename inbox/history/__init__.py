@@ -1,1 +1,1 @@
-"""Lists the deliveries that ended, and how."""
+"""Lists the deliveries that ended, and how they ended."""

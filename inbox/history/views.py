@@ -12,7 +12,7 @@ from accounts.access.viewer import Viewer
 from database.batched_queries import Cursor
 from database.clock import database_now
 from inbox.history import history
-from inbox.history.outcomes import PAST
+from inbox.search.outcomes import PAST
 from inbox.search.query_language import read_form
 from inbox.search.search import Search
 from pages.page import page

@@ -1,1 +1,1 @@
-"""Lists what waits for a person, in four sections."""
+"""Lists the deliveries that wait for a person, in four sections."""

@@ -1,4 +1,4 @@
-"""Acknowledges what needs no answer, and undoes it."""
+"""Acknowledges deliveries that need no answer, and undoes acknowledgements."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from django.views.decorators.http import require_POST
 from accounts.access.requests import PersonRequest
 from accounts.limits.throttles import client_address
 from database.clock import database_now
+from inbox.answering import acknowledged
 from inbox.delivery.neighbours import after_answer, next_to_open
-from inbox.list import acknowledged
-from inbox.pages.filter_state import FilterState, read_ids
+from inbox.search.filter_state import FilterState, read_ids
 from pages.page import page
 from pages.redirects import SeeOther
 from wake.acknowledgements import acknowledge, bring_back
@@ -20,8 +20,8 @@ from wake.acknowledgements import acknowledge, bring_back
 @require_POST
 @page
 def acknowledge_selected(request: PersonRequest) -> HttpResponse:
-    """Acknowledges the deliveries whose ids are in `deliveries` (one row, or a whole section);
-    without it, the selection."""
+    """Acknowledges the deliveries whose ids are in `deliveries` (one row, or a whole section).
+    Without `deliveries`, acknowledges the selection."""
     now = database_now()
     filters = FilterState.from_form(request.POST)
     requested = read_ids(request.POST.get("deliveries", "").split(",")) or filters.ids

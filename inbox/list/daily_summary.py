@@ -12,13 +12,14 @@ from pages.times import midnight
 from wake.models import Delivery
 
 COUNT_UP_TO = 500
-# "Got it" is no activity of a delivery, so no index has its time: what arrived in a week counts.
+# A click on "Got it" is not an activity of a delivery, so no index has the time of the click. So
+# only deliveries that arrived within a week are counted.
 ARRIVED_WITHIN = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
 class DailySummary:
-    """Sums up the day. `has_begun` says whether any delivery ever arrived."""
+    """Sums up the day. `has_begun` is True if any delivery ever arrived."""
 
     answered: int
     acknowledged: int
@@ -26,7 +27,7 @@ class DailySummary:
 
     @property
     def in_words(self) -> str:
-        """Returns `3 answered and 1 acknowledged today`; empty if nothing was done."""
+        """Returns `3 answered and 1 acknowledged today`, or an empty text if nothing was done."""
         counts = {"answered": self.answered, "acknowledged": self.acknowledged}
         parts = [f"{count} {what}" for what, count in counts.items() if count]
         return f"{' and '.join(parts)} today" if parts else ""

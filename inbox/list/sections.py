@@ -1,4 +1,4 @@
-"""Lists what waits for a person, in the four sections of the inbox."""
+"""Lists the deliveries that wait for a person, in the four sections of the inbox."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from operator import attrgetter
 from typing import Self
 from uuid import UUID
 
+from django.db.models import Q
+
 from database.batched_queries import (
     PAGE,
     Cursor,
@@ -20,14 +22,16 @@ from database.batched_queries import (
     load_first_of_each,
     older_than,
 )
-from inbox.assignment.claims import readers_of
-from inbox.deadlines.closing_soon import open_deadlines
-from inbox.deadlines.wording import CONTINUES, SOON
-from inbox.list.acknowledged import button_value
-from inbox.list.just_done import Done, JustDone
-from inbox.list.lists import TEAM, TYPE, Lists, each_team, each_type
-from inbox.list.rows import Row, row_of, waiting
-from inbox.list.snoozing.snoozes import without_snoozed
+from inbox.answering.just_done import JustDone
+from inbox.list.deadlines.closing_soon import open_deadlines
+from inbox.list.failures import FailureRow, failure_row
+from inbox.reading.deadlines import CONTINUES, SOON
+from inbox.reading.done import Done, button_value
+from inbox.reading.lists import TEAM, TYPE, Lists, each_team, each_type
+from inbox.reading.order import SHORT_TITLES, TITLES, URGENCY
+from inbox.reading.presence import readers_of
+from inbox.reading.rows import DeliveryRow, listed, row_of, waiting
+from inbox.reading.snoozes import without_snoozed
 from inbox.search.excerpts import excerpts_of
 from inbox.search.query_language import Query
 from inbox.search.search import Search
@@ -35,35 +39,27 @@ from wake.assignment.assigned import assignments_by_id, only_of
 from wake.assignment.votes import voters_of
 from wake.models import Delivery, DeliveryQuerySet, Response
 
-TITLES: dict[str, str] = {
-    Delivery.Type.QUESTION: "Needs your answer",
-    Delivery.Type.ALERT: "Alerts",
-    Delivery.Type.OUTPUT: "For review",
-    Delivery.Type.UPDATE: "Updates",
-}
-SHORT_TITLES: dict[str, str] = {
-    Delivery.Type.QUESTION: "Answer",
-    Delivery.Type.ALERT: "Alerts",
-    Delivery.Type.OUTPUT: "Review",
-    Delivery.Type.UPDATE: "Updates",
-}
 COUNT_UP_TO = 500
-# An agent's hint (RFC-002) sorts inside a section, among the rows of the page.
-URGENCY = {priority: rank for rank, priority in enumerate(("high", "normal", "low"))}
+MAX_FAILURES = 20
+UNUSED_OF_A_FAILURE = (
+    *("failure__outcome__details_json", "response__feedback", "response__edited_json"),
+    *("response__left_out", "response__quorum_json"),
+)
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Shows one section of the inbox. `total` counts what waits for this person; `rows` also
-    contains what people are answering, and what this person did a moment ago."""
+    """Shows one section of the inbox. `total` counts the deliveries that wait for this person.
+    `rows` also contains deliveries that others are answering, and deliveries that this person just
+    answered."""
 
     type: str
     title: str
-    rows: list[Row] = field(default_factory=list)
+    rows: list[DeliveryRow] = field(default_factory=list)
     total: int = 0
     older: Cursor | None = None
-    # How many of `total` are assigned to this person.
+    # How many deliveries of `total` are assigned to this person.
     own_total: int = 0
 
     @property
@@ -83,12 +79,13 @@ class Section:
         return limited(self.total - self.own_total)
 
     @property
-    def own_rows(self) -> list[Row]:
-        """Returns the rows that are assigned to this person, which stand above the others."""
+    def own_rows(self) -> list[DeliveryRow]:
+        """Returns the rows that are assigned to this person, which the page shows above all other
+        rows."""
         return [row for row in self.rows if row.is_mine]
 
     @property
-    def other_rows(self) -> list[Row]:
+    def other_rows(self) -> list[DeliveryRow]:
         return [row for row in self.rows if not row.is_mine]
 
     @property
@@ -101,9 +98,9 @@ class Section:
         return button_value(self.acknowledgeable)
 
     @property
-    def busiest(self) -> Row | None:
-        """Returns a row of the agent that sent most of the newest; None unless the section is very
-        long."""
+    def busiest(self) -> DeliveryRow | None:
+        """Returns a row of the agent that sent more than half of the newest deliveries. Returns
+        None if no agent did, or if the section is not very long."""
         if self.total <= COUNT_UP_TO:
             return None
         [(agent, count)] = Counter(row.delivery.agent_id for row in self.rows).most_common(1)
@@ -113,11 +110,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class DeadlineCounts:
-    """Counts live deliveries that close soon and that this person may answer: `continuing` and
-    `stopping` within the hour, `before_back` before they are back at work.
-
-    A filter does not apply: a deadline is not less urgent because the filter hides it.
-    `has_filter` makes the page say so."""
+    """Counts live deliveries that close soon and that this person may answer. `continuing` and
+    `stopping` close within the hour, and `before_back` before the person is back at work. The
+    filter of the list does not apply, because a hidden deadline is just as urgent. If the list is
+    filtered (`has_filter`), the page says that the counts ignore the filter."""
 
     continuing: int = 0
     stopping: int = 0
@@ -129,27 +125,47 @@ class DeadlineCounts:
 class Inbox:
     sections: list[Section]
     deadlines: DeadlineCounts
+    failures: list[FailureRow] = field(default_factory=list)
 
     @property
     def is_clear(self) -> bool:
-        """Returns whether nothing waits on this page but what was answered a moment ago."""
-        return not any(row.is_open for section in self.sections for row in section.rows)
+        """Returns whether the page has only deliveries that were just answered."""
+        rows = [row for section in self.sections for row in section.rows]
+        return not (self.open_failures or any(row.is_open for row in rows))
 
     @property
     def total(self) -> int:
-        return sum(section.total for section in self.sections)
+        return sum(section.total for section in self.sections) + len(self.open_failures)
+
+    @property
+    def open_failures(self) -> list[UUID]:
+        return [each.row.delivery.pk for each in self.failures if each.is_open]
+
+    @property
+    def has_more_failures(self) -> bool:
+        """Returns whether there may be older failures that the page does not show."""
+        return len(self.failures) == MAX_FAILURES
+
+    @property
+    def acknowledgeable_failure_ids(self) -> str:
+        """Returns the value of the button that acknowledges all failures on this page, or an empty
+        text if there is at most one."""
+        ids = [each.row.delivery.pk for each in self.failures if each.may_be_acknowledged]
+        return button_value(ids) if len(ids) > 1 else ""
 
     def with_done(self, done: JustDone) -> Self:
-        """Returns the inbox whose rows show what this person did with them."""
+        """Returns the inbox with the results of this person's actions in its rows."""
         entries = done.by_delivery()
         sections = [
             replace(section, rows=[_with_entry(row, entries) for row in section.rows])
             for section in self.sections
         ]
-        return replace(self, sections=sections)
+        failed = [row.with_done(entries) for row in self.failures]
+        return replace(self, sections=sections, failures=failed)
 
     def with_excerpts(self, query: Query) -> Self:
-        """Returns the inbox whose rows show where a search found its words."""
+        """Returns the inbox with excerpts in its rows. An excerpt shows where the search found its
+        words."""
         rows = [row for section in self.sections for row in section.rows]
         excerpts = excerpts_of([row.delivery for row in rows], query)
         if not excerpts:
@@ -174,8 +190,25 @@ def inbox(
     before: Cursor | None = None,
     recent: Collection[UUID] = (),
 ) -> Inbox:
-    """Returns the four sections, or the one that the query names; a second query counts the
-    rest. `recent` are deliveries that stay on the page although they ended."""
+    """Returns the failures, and either all four sections or the section that the query names.
+    Another query counts the deliveries that were not loaded. `recent` are deliveries that stay on
+    the page although they ended."""
+    sections = _inbox(search, at=at, back=back, before=before, recent=recent)
+    if before:
+        return sections
+    failed = _failed(search, recent, at)
+    rows = [failure_row(delivery, search.viewer, at=at) for delivery in failed]
+    return replace(sections, failures=rows)
+
+
+def _inbox(
+    search: Search,
+    *,
+    at: datetime,
+    back: datetime,
+    before: Cursor | None,
+    recent: Collection[UUID],
+) -> Inbox:
     viewer = search.viewer
     types = [search.query.type] if search.query.type else list(TITLES)
     team_ids = [] if search.matches_nothing else viewer.team_ids
@@ -193,7 +226,7 @@ def inbox(
     assigned = assignments_by_id({row.assignment_id for row in deliveries})
     voted = voters_of([row.pk for row in deliveries if row.quorum])
     read_now = readers_of(deliveries, viewer, at=at)
-    listed = [
+    delivery_rows = [
         row_of(
             row,
             viewer,
@@ -205,7 +238,8 @@ def inbox(
         for row in deliveries
     ]
     sections = [
-        _section(type, [row for row in listed if row.delivery.type == type]) for type in types
+        _section(type, [row for row in delivery_rows if row.delivery.type == type])
+        for type in types
     ]
     if not deliveries and not before and not search.query.narrows:
         return Inbox(sections, DeadlineCounts())
@@ -218,8 +252,8 @@ def inbox(
 def _farther_down(
     own: DeliveryQuerySet, loaded: Sequence[Delivery], team_ids: Collection[int]
 ) -> set[UUID]:
-    """Returns which of this person's own are not loaded, because their list does not end on this
-    page. Makes one query, and none if all lists do."""
+    """Returns this person's own deliveries that are not loaded, because they are in a list that
+    continues beyond this page. Makes one query, or none if all lists end on this page."""
     lengths = Counter((row.team_id, row.type) for row in loaded)
     newest = older_than(own.only("pk"), "created_at", None)
     longer = [
@@ -230,19 +264,23 @@ def _farther_down(
     return {row.pk for row in first_of_each(longer)} - {row.pk for row in loaded}
 
 
-def _with_entry(row: Row, entries: Mapping[UUID, Done]) -> Row:
+def _with_entry(row: DeliveryRow, entries: Mapping[UUID, Done]) -> DeliveryRow:
     entry = None if row.is_open else entries.get(row.delivery.pk)
     return replace(row, done=entry, held_by="") if entry else row
 
 
-def headline(sections: list[Section]) -> str:
-    """Returns the line that says whether the person is caught up; updates ask for nothing."""
-    totals = {section.type: section.total for section in sections}
+def headline(inbox: Inbox) -> str:
+    """Returns the line that says whether the person is caught up. Updates do not count, and
+    failures only if nothing else waits."""
+    totals = {section.type: section.total for section in inbox.sections}
     updates = totals.pop(Delivery.Type.UPDATE, 0)
     waiting = sum(totals.values())
     if waiting:
         noun = "delivery needs" if waiting == 1 else "deliveries need"
         return f"{_in_words(waiting)} {noun} you"
+    if failed := len(inbox.open_failures):
+        noun = "approved action" if failed == 1 else "approved actions"
+        return f"Nothing needs you. {_in_words(failed)} {noun} failed"
     if updates:
         noun = "update" if updates == 1 else "updates"
         return f"Nothing needs you. {_in_words(updates)} {noun} to read"
@@ -250,8 +288,9 @@ def headline(sections: list[Section]) -> str:
 
 
 def _waiting(search: Search, at: datetime) -> DeliveryQuerySet:
-    """Returns what waits in one team and of one type, which are Parameters, without what this
-    person snoozed unless the query asks for it. Index: inbox_of_a_team."""
+    """Returns the waiting deliveries of one team and one type. The team and the type are
+    Parameters. Leaves out deliveries that this person snoozed, unless the query asks for them.
+    Index: inbox_of_a_team."""
     waiting = Delivery.objects.awaiting_response().filter(type=TYPE)
     rows = search.narrowed(waiting.for_team(TEAM), at=at)
     if "snoozed" in search.query.kinds:
@@ -260,16 +299,31 @@ def _waiting(search: Search, at: datetime) -> DeliveryQuerySet:
 
 
 def _ended(search: Search, recent: Collection[UUID], at: datetime) -> list[DeliveryQuerySet]:
-    """Returns what stays in its place in one team, so that no other row moves there: what people
-    are answering, until the answer is released, and the recent. Index: held_responses."""
+    """Returns the ended deliveries of one team that stay in their place, so that no other row
+    moves. These are the deliveries whose answer is still held, and the recent ones. Index:
+    held_responses."""
     held = Response.objects.held().values("delivery")
     ended = [Delivery.objects.filter(pk__in=held)]
-    ended += [Delivery.objects.filter(pk__in=recent)] if recent else []
+    # A failure has its own place on the page.
+    stay = Delivery.objects.filter(pk__in=recent, failure__isnull=True)
+    ended += [stay] if recent else []
     return [search.narrowed(rows.for_team(TEAM), at=at) for rows in ended]
 
 
-def _section(type: str, rows: list[Row]) -> Section:
-    """Ends the page after PAGE rows, but for this person's own, which came from farther down."""
+def _failed(search: Search, recent: Collection[UUID], at: datetime) -> DeliveryQuerySet:
+    """Returns the newest failures of approved actions that no person has acknowledged, and the
+    recent failures. Index: failures_of_a_team."""
+    stay = Q(failure__acknowledged_at__isnull=True)
+    stay |= Q(pk__in=recent) if recent else Q()
+    failed = Delivery.objects.failed().with_content().filter(stay)
+    failed = failed.filter(failure__team__in=search.viewer.team_ids)
+    rows = listed(search.narrowed(failed, at=at)).select_related("failure__outcome", "response")
+    newest = rows.defer(*UNUSED_OF_A_FAILURE).order_by("-failure__failed_at", "pk")
+    return newest[:MAX_FAILURES]
+
+
+def _section(type: str, rows: list[DeliveryRow]) -> Section:
+    """Returns a section with at most PAGE rows, and this person's own rows from farther down."""
     open_rows = [row for row in rows if row.is_open]
     last = open_rows[PAGE - 1].delivery if len(open_rows) > PAGE else None
     end = rows.index(open_rows[PAGE]) if last else len(rows)
@@ -293,7 +347,7 @@ def _with_counts(
     at: datetime,
     back: datetime,
 ) -> Inbox:
-    """Counts, in one query, everything that the rows do not tell."""
+    """Adds the counts. Makes one query for counts that do not follow from the loaded rows."""
     closing = open_deadlines(TEAM, after=at, until=back)
     soon = closing.filter(expires_at__lte=at + SOON)
     deadlines = {

@@ -1,4 +1,4 @@
-"""Shows the inbox: what waits, in four sections, and what was answered a moment ago."""
+"""Shows the inbox: waiting deliveries in four sections, and deliveries that were just answered."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ from database.batched_queries import Cursor
 from database.clock import database_now
 from database.uuids import uuid_or_none
 from inbox.agents.connect import welcome
-from inbox.deadlines import closing_soon
+from inbox.answering.just_done import JustDone, just_done, recent_ids
 from inbox.history import history
 from inbox.history.history import HistoryRow
-from inbox.list import daily_summary, sections, updates
-from inbox.list.just_done import JustDone, just_done, recent_ids
-from inbox.pages.filter_state import FilterState
+from inbox.list import daily_summary, sections
+from inbox.list.deadlines import closing_soon
+from inbox.reading import updates
+from inbox.reading.order import TITLES
 from inbox.search import saved_views
+from inbox.search.filter_state import FilterState
 from inbox.search.query_language import read_form
 from inbox.search.search import Search
 from pages.page import page
 from pages.redirects import SeeOther
 
 SELECTION_PAGES = {"review": "batch", "later": "snooze-choices"}
-MOST_PAST = 10
+MAX_PAST = 10
 CONTROLS = ("team", "agent", "type", "window")
 
 
@@ -51,7 +53,8 @@ def inbox_list(request: PersonRequest) -> HttpResponse:
     recent = recent_ids(request.session, answered=answered, at=now)
     inbox = sections.inbox(search, at=now, back=back, before=before, recent=recent)
     first_steps = _empty_inbox(search, inbox, at=now)
-    is_new = "first_run" in first_steps and search.viewer == viewer  # no other team has any
+    # Only the viewer's first team has first steps.
+    is_new = "first_run" in first_steps and search.viewer == viewer
     done = JustDone() if is_new else just_done(viewer, request.session, answered=answered, at=now)
     inbox = inbox.with_done(done).with_excerpts(query)
     filters = FilterState.from_query(request.GET)
@@ -67,9 +70,9 @@ def inbox_list(request: PersonRequest) -> HttpResponse:
         "current_view": next((view for view in views if view.query == str(query)), None),
         "is_searching": query.narrows or "q" in request.GET,
         "tabs": team_filter.tabs(viewer, query.team, q=query.as_form([team_filter.TEAM])["q"]),
-        "titles": sections.TITLES,
+        "titles": TITLES,
         "inbox": inbox,
-        "headline": sections.headline(inbox.sections),
+        "headline": sections.headline(inbox),
         "result_count": sections.limited(inbox.total),
         "until_back": closing_soon.until_when(back, at=now),
         "is_later_page": before is not None,
@@ -86,23 +89,25 @@ def inbox_list(request: PersonRequest) -> HttpResponse:
 @require_safe
 @page
 def inbox_updates(request: PersonRequest) -> HttpResponse:
-    """Returns 204, or a line that links to the new deliveries and a line for each that ended; rows
-    never move by themselves."""
+    """Returns 204, or a line that links to the new deliveries and failures, and a line for each
+    delivery that ended. Rows never move by themselves."""
     since = updates.read_mark(request.GET.get("since", ""))
     viewer = team_filter.chosen(Viewer.of(request.user), request.GET)
     count = updates.new_since(viewer, since) if since else ""
+    failures = updates.failed_since(viewer, since) if since and viewer.team_ids else ""
     endings = updates.ended_since(viewer, since) if since and viewer.team_ids else []
-    if not count and not endings:
+    if not (count or failures or endings):
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
     team_slug = team_filter.slug_of(request.GET)
-    context = {"count": count, "endings": endings, "team_slug": team_slug}
+    news = {"count": count, "failures": failures, "endings": endings}
+    context = {**news, "team_slug": team_slug}
     return render(request, "inbox/list/_updates.html", context)
 
 
 @require_POST
 @page
 def act_on_selection(request: PersonRequest) -> HttpResponse:
-    """Redirects to the page that `to` names (`review` or `later`), or back to the inbox."""
+    """Redirects to the page in `to` (`review` or `later`), or back to the inbox."""
     filters = FilterState.from_form(request.POST)
     to = request.POST.get("to", "")
     if to in SELECTION_PAGES and filters.ids:
@@ -112,12 +117,12 @@ def act_on_selection(request: PersonRequest) -> HttpResponse:
 
 def _past(search: Search, inbox: sections.Inbox, *, at: datetime) -> list[HistoryRow]:
     """Returns the newest results in the history that are not in the list, if the search is for
-    words, an agent, a thread or a person. The other filters are about what waits."""
+    words, an agent, a thread or a person. The other filters are only about waiting deliveries."""
     query = search.query
     if not (query.terms or query.agent or query.thread or query.by):
         return []
     rows, _ = history.page(search, at=at, before=None)
-    return [past for past in rows if past.row.delivery.pk not in inbox.ids][:MOST_PAST]
+    return [past for past in rows if past.row.delivery.pk not in inbox.ids][:MAX_PAST]
 
 
 def _empty_inbox(search: Search, inbox: sections.Inbox, *, at: datetime) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Writes many rows at once, as fast as the database takes them."""
+"""Writes many rows together, as fast as the database takes them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from django.db import connection, models
 
-from inbox.search.words import WordsField
+from inbox.models.words import WordsField
 
 
 def write(rows: Sequence[models.Model]) -> None:
-    """Writes rows of one model; does not read back keys that the database makes."""
+    """Writes rows of one model. Does not read back keys that the database generates."""
     if not rows:
         return
     meta = rows[0]._meta
@@ -23,8 +23,8 @@ def write(rows: Sequence[models.Model]) -> None:
 
 
 def _copy(table: str, fields: Sequence[Any], rows: Sequence[models.Model]) -> None:
-    """Lets psycopg write all values but these two kinds as they are, at half the cost of Django's
-    fields."""
+    """Lets psycopg write the values directly, except for two kinds of values. This costs half as
+    much as Django's fields."""
     values = attrgetter(*(field.attname for field in fields))
     kinds = (models.JSONField, WordsField)
     others = [(index, field) for index, field in enumerate(fields) if isinstance(field, kinds)]

@@ -21,18 +21,19 @@ from wake.models import Delivery, Response
 SPAN = timedelta(days=730)
 TYPES = {"update": 45, "output": 36, "question": 14, "alert": 5}
 STATUSES = {"approved": 72, "redirected": 18, "rejected": 10}
-# In percent: how many have a deadline, and how many a person answers; the others are acknowledged.
+# In percent: how many deliveries have a deadline, and how many are answered. The others are
+# acknowledged.
 HAVE_DEADLINE = {"update": 2, "output": 40, "question": 85, "alert": 30}
 ANSWERED = {"update": 3, "output": 93, "question": 96, "alert": 30}
 DEADLINE_HOURS = [1, 2, 4, 8, 24, 72]
-# Half are seen to within forty minutes, one in fifty after more than a day.
+# People see half of the deliveries within forty minutes, and one in fifty after more than a day.
 MEDIAN_MINUTES, SPREAD = 40, 1.75
 # The busiest tenth of the agents retired early, and the first of the people left halfway.
 RETIRED, RETIRED_AT, LEFT_AT = 0.1, 0.4, 0.5
 
 
 @dataclass(slots=True)
-class Batch:
+class SyntheticRows:
     """Holds rows that are written together, in this order."""
 
     deliveries: list[Delivery] = field(default_factory=list)
@@ -51,16 +52,16 @@ class SyntheticTeam:
         self.weights = [1 / (rank + 5) for rank in range(len(agents))]
         self.retired = agents[: int(len(agents) * RETIRED)]
 
-    def batches(self, count: int, *, size: int) -> Iterator[Batch]:
-        """Yields batches, the oldest first, and sets the `activity_us` of each agent to its last
-        cursor stamp."""
+    def batches(self, count: int, *, size: int) -> Iterator[SyntheticRows]:
+        """Yields batches, oldest first, and sets the `activity_us` of each agent to the agent's
+        last cursor stamp."""
         for start in range(0, count, size):
-            batch = Batch()
+            batch = SyntheticRows()
             for number in range(start, min(start + size, count)):
                 self._add(batch, number, number / count)
             yield batch
 
-    def _add(self, batch: Batch, number: int, progress: float) -> None:
+    def _add(self, batch: SyntheticRows, number: int, progress: float) -> None:
         delivery = self._delivery(number, progress)
         batch.deliveries.append(delivery)
         agent = delivery.agent
@@ -78,8 +79,8 @@ class SyntheticTeam:
         agent.activity_us = max(agent.activity_us, microseconds(delivery.activity_at))
 
     def _delivery(self, number: int, progress: float) -> Delivery:
-        # All times of a delivery share their microseconds, and those differ between deliveries: the
-        # cursor stamps of an agent must be unique.
+        # All times of a delivery have the same microseconds, which differ between deliveries,
+        # because the cursor stamps of an agent must be unique.
         created_at = self.until - SPAN * (1 - progress)
         created_at = created_at.replace(microsecond=number % 1_000_000)
         agent = self._agent(progress)
@@ -108,7 +109,7 @@ class SyntheticTeam:
         )
 
     def _answer_or_acknowledge(
-        self, delivery: Delivery, batch: Batch, at: datetime, progress: float
+        self, delivery: Delivery, batch: SyntheticRows, at: datetime, progress: float
     ) -> str:
         """Returns the feedback of the answer, if there is one."""
         by = self.random.choice(self.people if progress < LEFT_AT else self.people[1:])

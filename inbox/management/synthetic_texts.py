@@ -1,5 +1,5 @@
-"""Generates synthetic texts with the word frequencies of real ones: few words are everywhere, and
-most are rare."""
+"""Generates synthetic texts with real word frequencies: few words are everywhere, and most are
+rare."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import product
 from random import Random
 
-# The commonest first: the hundredth is written a hundredth as often as the first (Zipf).
+# The most common word comes first. The hundredth occurs a hundredth as often as the first (Zipf).
 COMMON = """
 the of to and a in report for review is on with was data are customer this by from at market be
 draft release it pricing team that has we not as your an update or have month page were new all
@@ -30,7 +30,7 @@ escrow dividend hedge exposure collateral covenant tranche underwriting premium 
 deductible actuary reinsurance morbidity triage dosage placebo enzyme protein genome antibody
 catalyst polymer alloy turbine bearing gasket torque voltage capacitor inductor firmware checksum
 """
-# Written often, but only by agents that have since retired.
+# These words were written often, but only by agents that have since retired.
 LONG_AGO = ["fax", "gazette", "microfiche", "pager", "telex", "dispatcher"]
 SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo ya zu bre cla dro fle"
 ENDINGS = "bel cor dan fen gol han jar kel lim mon nor pex ras sol tun vek wyn zor"
@@ -55,7 +55,7 @@ Check the third row again, the total is wrong.|Only after the audit.|Ask {name} 
 
 
 class SyntheticTexts:
-    """Generates any number of texts; the same seed generates the same ones."""
+    """Generates any number of texts. The same seed always generates the same texts."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -75,7 +75,8 @@ class SyntheticTexts:
         return self.random.choice(self.paragraphs)[:140].rpartition(" ")[0].capitalize() + "."
 
     def details_json(self, *, is_old: bool, number: int) -> str | None:
-        """Returns None, markdown or an object; one in two thousand is long."""
+        """Returns details: Returns None, markdown or an object. One result in two thousand is
+        long."""
         draw = self.random.random()
         if draw < 0.25:
             return None

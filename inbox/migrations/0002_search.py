@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-import inbox.search.words
+import inbox.models.words
 
 
 def index_words(apps, schema_editor):
@@ -50,8 +50,8 @@ class Migration(migrations.Migration):
                         to="wake.delivery",
                     ),
                 ),
-                ("words", inbox.search.words.WordsField()),
-                ("shelves", inbox.search.words.TimeBucketsField()),
+                ("words", inbox.models.words.WordsField()),
+                ("shelves", inbox.models.words.TimeBucketsField()),
             ],
         ),
         migrations.RunPython(index_words, migrations.RunPython.noop),

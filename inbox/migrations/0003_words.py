@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 def read_again(apps, schema_editor):
-    """So that the words of what was read already are learned, too."""
+    """Also learns the words of deliveries that were already read."""
     if schema_editor.connection.vendor == "postgresql":
         apps.get_model("inbox", "Searchable").objects.all().delete()
         apps.get_model("inbox", "IndexedUntil").objects.all().delete()

@@ -4,7 +4,7 @@ import database.encrypted_columns
 
 
 class Migration(migrations.Migration):
-    """The column stays as it is, so the table is not touched."""
+    """The column stays as it is, so no table is changed."""
 
     dependencies = [("inbox", "0004_read_again_when_switched")]
 

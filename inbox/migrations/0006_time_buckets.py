@@ -1,10 +1,10 @@
 from django.db import migrations
 
-import inbox.search.words
+import inbox.models.words
 
 
 class Migration(migrations.Migration):
-    """Renames the field in Django only; the column and its index stay."""
+    """Renames the field only in Django; the column and its index stay."""
 
     dependencies = [("inbox", "0005_phrases_are_content")]
 
@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
                 migrations.AlterField(
                     "searchable",
                     "time_buckets",
-                    inbox.search.words.TimeBucketsField(db_column="shelves"),
+                    inbox.models.words.TimeBucketsField(db_column="shelves"),
                 ),
             ]
         )

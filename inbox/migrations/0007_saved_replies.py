@@ -1,5 +1,5 @@
-"""Renames a model in Django's state only: its table and constraint keep their names, so a process of
-version 0.1 goes on reading and writing it."""
+"""Renames a model only in Django's state. Its table and constraint keep their names, so a process
+of version 0.1 can still read and write it."""
 
 from django.db import migrations
 

@@ -1,5 +1,5 @@
-"""Renames a model and two fields in Django's state only: the table, its columns, its constraint and
-its index keep their names, so a process of the version before goes on reading and writing them."""
+"""Renames a model and two fields only in Django's state. The table, its columns, its constraint and
+its index keep their names, so a process of the previous version can still read and write them."""
 
 from django.db import migrations, models
 from django.db.models import Q

@@ -1,7 +1,7 @@
 from django.db import migrations, models
 from django.db.models import Q
 
-from database.constraints import AddCheckInSteps
+from database.schema.constraints import AddCheckInSteps
 
 
 class Migration(migrations.Migration):

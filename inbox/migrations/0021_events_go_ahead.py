@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """Changes labels; the database has none."""
+    """Changes labels, which are not in the database."""
 
     dependencies = [
         ('inbox', '0020_quiet_hours_of_channels_have_both_ends'),

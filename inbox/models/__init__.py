@@ -1,6 +1,6 @@
-"""Defines what the inbox stores beside deliveries."""
+"""Defines the data that the inbox stores beside deliveries."""
 
-from inbox.models.channels import Channel, Event, NotedUntil, Notification, NotificationRule
+from inbox.models.channels import Channel, ChannelEvent, NotedUntil, Notification, NotificationRule
 from inbox.models.discussion import Comment, Mention, MentionQuerySet
 from inbox.models.personal import (
     Reading,
@@ -8,7 +8,8 @@ from inbox.models.personal import (
     SavedReply,
     Snooze,
 )
-from inbox.models.preferences import EVERY_DAY, Preferences
+from inbox.models.preferences import Preferences
+from inbox.models.quiet_hours import EVERY_DAY, QuietHours
 from inbox.models.search import IndexedUntil, Searchable, Word
 from inbox.models.slack import SlackReply, SlackRequest
 from inbox.models.web_push import PushKey
@@ -16,8 +17,8 @@ from inbox.models.web_push import PushKey
 __all__ = [
     "EVERY_DAY",
     "Channel",
+    "ChannelEvent",
     "Comment",
-    "Event",
     "IndexedUntil",
     "Mention",
     "MentionQuerySet",
@@ -26,6 +27,7 @@ __all__ = [
     "NotificationRule",
     "Preferences",
     "PushKey",
+    "QuietHours",
     "Reading",
     "Reminder",
     "SavedReply",

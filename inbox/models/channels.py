@@ -1,4 +1,5 @@
-"""Defines where people and teams want to be notified, of what, and which events are due."""
+"""Defines where people and teams want to be notified, which events they want, and which events are
+due."""
 
 from __future__ import annotations
 
@@ -10,17 +11,19 @@ from django.db.models import Q
 
 from accounts.models import SINGLE_LINE, Agent, Team, User
 from database.encrypted_columns import SecretTextField
-from inbox.models.preferences import EVERY_DAY
+from database.follower import ReadUntil
+from inbox.models.quiet_hours import BOTH_ENDS_OR_NONE, HasQuietHours
 from wake.models import Delivery
 
 
-class Event(models.TextChoices):
+class ChannelEvent(models.TextChoices):
     """Lists the events that a channel can send. The last two are about the channel itself."""
 
     QUESTION = "question", "Questions and outputs that wait for an answer"
     ALERT = "alert", "Alerts"
     CLOSING = "closing", "Deadlines that are close"
     ASSUMED = "assumed", "Agents that went ahead without an answer"
+    FAILED = "failed", "Actions that failed after approval"
     ASSIGNED = "assigned", "Deliveries assigned to me"
     MENTION = "mention", "Comments that mention me"
     DIGEST = "digest", "The digest"
@@ -30,38 +33,39 @@ class Event(models.TextChoices):
 
 class ChannelQuerySet(models.QuerySet["Channel"]):
     def of(self, user: User) -> ChannelQuerySet:
-        """Returns their own, and those of their teams."""
+        """Returns the person's own channels and their teams' channels."""
         return self.filter(Q(user=user) | Q(team__memberships__user=user))
 
     def working(self) -> ChannelQuerySet:
-        """Returns those that are verified and not suspended."""
+        """Returns the verified channels that are not suspended."""
         return self.filter(verified_at__isnull=False, suspended_at__isnull=True)
 
 
 class Channel(models.Model):
-    """Says where a person or a team wants to be notified."""
+    """Stores where a person or a team wants to be notified."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, null=True, on_delete=models.CASCADE, related_name="channels")
     team = models.ForeignKey(Team, null=True, on_delete=models.CASCADE, related_name="channels")
-    # One of inbox/notifications/channels/kinds/.
+    # The name of one of the modules in inbox/notifications/channels/kinds/.
     kind = models.CharField(max_length=16)
     name = models.CharField(max_length=40, validators=[SINGLE_LINE])
-    # As its kind reads it: a URL, or a JSON text. Empty for a person's own e-mail address.
+    # The address in the form of the channel's kind: a URL, or a JSON text. The field is empty for a
+    # person's own e-mail address.
     address: models.TextField[str, str] = SecretTextField(blank=True)
-    # Another value that its kind needs: a token, or the secret that signs.
+    # Another value that the channel's kind needs: a token, or the secret for signatures.
     secret: models.TextField[str, str] = SecretTextField(blank=True)
     added_by = models.ForeignKey(
         User, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
     created_at = models.DateTimeField()
     verified_at = models.DateTimeField(null=True)
-    # The code is computed from this moment (inbox/notifications/channels/channels.py).
+    # The code is computed from this time (inbox/notifications/channels/channels.py).
     code_sent_at = models.DateTimeField(null=True)
     code_tries = models.PositiveSmallIntegerField(default=0)
     failing_since = models.DateTimeField(null=True)
     failures = models.PositiveSmallIntegerField(default=0)
-    # Nothing is sent before, because the last attempt failed.
+    # Nothing is sent before this time, because the last attempt failed.
     retry_at = models.DateTimeField(null=True)
     suspended_at = models.DateTimeField(null=True)
     error = models.CharField(max_length=200, blank=True)
@@ -81,8 +85,9 @@ class Channel(models.Model):
         return self.name
 
 
-class NotificationRule(models.Model):
-    """Says which events a channel sends: none, until its owner chooses."""
+class NotificationRule(HasQuietHours):
+    """Stores which events a channel sends. A channel sends nothing until its owner has chosen
+    events."""
 
     channel = models.OneToOneField(
         Channel, on_delete=models.CASCADE, primary_key=True, related_name="rule"
@@ -92,21 +97,18 @@ class NotificationRule(models.Model):
     # Ids of agents; empty for all.
     agents = models.JSONField(default=list)
     only_assigned = models.BooleanField(default=False)
-    # Of a team's channel: when nothing is sent, and how many messages an hour at most; null for no
-    # limit. A person has both for all of their channels together (Preferences, batches.py).
-    quiet_from = models.TimeField(null=True)
-    quiet_until = models.TimeField(null=True)
-    quiet_days = models.CharField(max_length=7, default=EVERY_DAY, db_default=EVERY_DAY)
+    # The maximum of messages an hour; null means no limit. Only a team's channel has this limit and
+    # quiet hours of its own. A person has one limit and one set of quiet hours for all of their
+    # channels (Preferences, batches.py).
     most_an_hour = models.PositiveSmallIntegerField(null=True)
-    # The channel sends nothing about what was delivered before.
+    # The channel sends nothing about earlier deliveries.
     since = models.DateTimeField()
     next_digest_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(quiet_from__isnull=True, quiet_until__isnull=True)
-                | Q(quiet_from__isnull=False, quiet_until__isnull=False),
+                condition=BOTH_ENDS_OR_NONE,
                 name="quiet_hours_of_channels_have_both_ends",
             )
         ]
@@ -124,14 +126,14 @@ class NotificationRule(models.Model):
 
 class NotificationQuerySet(models.QuerySet["Notification"]):
     def due(self, at: datetime) -> NotificationQuerySet:
-        """Returns the longest overdue first. Index: notifications_due."""
+        """Returns the most overdue notifications first. Index: notifications_due."""
         return self.filter(due_at__lte=at).order_by("due_at")
 
 
 class Notification(models.Model):
-    """Stores one thing to tell through one channel. Those of a channel that are waiting become one
-    message. The row locks neither a delivery nor a channel, so that writing it waits for nothing,
-    and a comment does not fail because a channel is removed meanwhile."""
+    """Stores one event to send through one channel. A channel's waiting notifications become one
+    message. The row locks neither a delivery nor a channel. So writing the row waits for no lock,
+    and a comment is stored even if a channel is removed meanwhile."""
 
     class Outcome(models.TextChoices):
         WAITING = "", "Waiting"
@@ -148,7 +150,7 @@ class Notification(models.Model):
         db_constraint=False,
         db_index=False,
     )
-    event = models.CharField(max_length=8, choices=Event)
+    event = models.CharField(max_length=8, choices=ChannelEvent)
     delivery = models.ForeignKey(
         Delivery,
         null=True,
@@ -157,12 +159,14 @@ class Notification(models.Model):
         db_constraint=False,
         db_index=False,
     )
-    # Tells two of one event apart: the id of the delivery, or of the mention, or a moment.
+    # Distinguishes two notifications of one event: the id of the delivery, of the mention or of the
+    # outcome, or a time.
     key = models.CharField(max_length=64)
     created_at = models.DateTimeField()
-    # When to tell it or, while a worker sends it, when another may try. Null when it is settled.
+    # When to send the notification. While a worker sends it, this is when another worker may try.
+    # Null when the notification is settled.
     due_at = models.DateTimeField(null=True)
-    # The message that it was last sent with, and when.
+    # The message with which the notification was last sent, and the time.
     message_id = models.UUIDField(null=True)
     claimed_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=6, choices=Outcome, default=Outcome.WAITING, blank=True)
@@ -191,9 +195,8 @@ class Notification(models.Model):
         return f"{self.event} for {self.channel_id}"
 
 
-class NotedUntil(models.Model):
-    """Marks how far an agent's deliveries were read for notifications: the last activity stamp, in
-    microseconds since 1970."""
+class NotedUntil(ReadUntil):
+    """Marks how far an agent's deliveries were read for notifications."""
 
     agent = models.OneToOneField(
         Agent,
@@ -202,7 +205,3 @@ class NotedUntil(models.Model):
         related_name="noted_until",
         db_constraint=False,
     )
-    activity_us = models.BigIntegerField(default=0)
-
-    def __str__(self) -> str:
-        return f"{self.agent_id} until {self.activity_us}"

@@ -1,8 +1,9 @@
-"""Defines what people say to each other about a delivery."""
+"""Defines the comments that people write to each other about a delivery."""
 
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.db import models
 from django.db.models import Q
@@ -13,8 +14,7 @@ from wake.models import Delivery
 
 
 class Comment(models.Model):
-    """Stores what a person of the team wrote about a delivery to the others; agents never read
-    it."""
+    """Stores a person's comment on a delivery for the team. Agents never read it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     delivery = models.ForeignKey(
@@ -22,7 +22,7 @@ class Comment(models.Model):
     )
     author = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     author_name = models.CharField(max_length=80)
-    # Empty after it was removed, and after the content of the delivery was erased.
+    # Empty after the comment was removed, and after the content of the delivery was erased.
     text = ContentTextField(max_length=4_000)
     written_at = models.DateTimeField()
     removed_at = models.DateTimeField(null=True)
@@ -38,8 +38,12 @@ class Comment(models.Model):
 
 class MentionQuerySet(models.QuerySet["Mention"]):
     def unseen(self) -> MentionQuerySet:
-        """Returns what the mentioned person has not seen. Index: unseen_mentions."""
+        """Returns mentions that the mentioned person has not seen. Index: unseen_mentions."""
         return self.filter(seen_at__isnull=True)
+
+    def of_person(self, user: Any) -> MentionQuerySet:
+        """Returns the mentions of this person in teams to which they still belong."""
+        return self.filter(user=user, delivery__team__memberships__user=user)
 
 
 class Mention(models.Model):

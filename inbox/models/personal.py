@@ -1,4 +1,4 @@
-"""Defines what belongs to one person: readings, snoozes, saved replies and reminders."""
+"""Defines the data that belongs to one person: readings, snoozes, saved replies and reminders."""
 
 from __future__ import annotations
 
@@ -13,13 +13,25 @@ from database.encrypted_columns import ContentTextField
 from wake.models import Delivery, Response
 
 
+class ReadingQuerySet(models.QuerySet["Reading"]):
+    def read(self) -> ReadingQuerySet:
+        """Leaves out deliveries that the person has marked as unread."""
+        return self.filter(marked_unread_at__isnull=True)
+
+
 class Reading(models.Model):
-    """Records when a person first opened a delivery, and until when they count as reading it."""
+    """Records when a person first opened a delivery, until when the person counts as reading it,
+    and whether the person has marked it as unread since."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="readings")
     opened_at = models.DateTimeField()
     reading_until = models.DateTimeField(null=True)
+    # The time of the first opening stays, because answers and receipts name that time. Opening the
+    # delivery again sets this to null.
+    marked_unread_at = models.DateTimeField(null=True)
+
+    objects = ReadingQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -32,7 +44,7 @@ class Reading(models.Model):
 
 class SnoozeQuerySet(models.QuerySet["Snooze"]):
     def of(self, user: User, *, at: datetime) -> SnoozeQuerySet:
-        """Returns what this person snoozed and is not back yet. Index: snoozed_now."""
+        """Returns this person's snoozes that are not over yet. Index: snoozed_now."""
         return self.filter(user=user, until__gt=at)
 
     def delivery_ids(self) -> models.QuerySet[Snooze, Any]:

@@ -8,13 +8,12 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import User
-
-EVERY_DAY = "0123456"
+from inbox.models.quiet_hours import BOTH_ENDS_OR_NONE, HasQuietHours
 
 
 class PreferencesQuerySet(models.QuerySet["Preferences"]):
     def digests_due(self, at: datetime) -> PreferencesQuerySet:
-        """Returns the longest overdue first. Index: digests_due."""
+        """Returns the most overdue digests first. Index: digests_due."""
         return self.filter(next_digest_at__lte=at, user__is_active=True).order_by("next_digest_at")
 
     def without_a_plan(self) -> PreferencesQuerySet:
@@ -22,8 +21,8 @@ class PreferencesQuerySet(models.QuerySet["Preferences"]):
         return self.filter(next_digest_at__isnull=True).exclude(digest=Preferences.Digest.NEVER)
 
 
-class Preferences(models.Model):
-    """Stores how a person wants pages to look and behave, and when to get digests."""
+class Preferences(HasQuietHours):
+    """Stores how a person wants pages to look and behave, and when to send digests."""
 
     class Theme(models.TextChoices):
         SYSTEM = "system", "As this device"
@@ -74,13 +73,10 @@ class Preferences(models.Model):
     digest_hours = models.PositiveSmallIntegerField(default=4)
     # Weekdays as digits, Monday is 0, like date.weekday().
     digest_days = models.CharField(max_length=7, default="0")
-    quiet_from = models.TimeField(null=True)
-    quiet_until = models.TimeField(null=True)
-    quiet_days = models.CharField(max_length=7, default=EVERY_DAY)
     wants_reminders = models.BooleanField(default=False, db_column="wants_last_calls")
 
-    # When the next digest is due or, while a worker sends it, when another may try: the row is the
-    # queue.
+    # When the next digest is due. While a worker sends the digest, this is when another worker may
+    # try. The row is the queue.
     next_digest_at = models.DateTimeField(null=True, editable=False)
     digest_sent_at = models.DateTimeField(null=True, editable=False)
     digest_failures = models.PositiveSmallIntegerField(default=0, editable=False)
@@ -92,8 +88,7 @@ class Preferences(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(quiet_from__isnull=True, quiet_until__isnull=True)
-                | Q(quiet_from__isnull=False, quiet_until__isnull=False),
+                condition=BOTH_ENDS_OR_NONE,
                 name="quiet_hours_have_both_ends",
             )
         ]

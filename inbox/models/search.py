@@ -5,13 +5,15 @@ from __future__ import annotations
 from django.db import models
 
 from accounts.models import Agent
-from inbox.search.words import LONGEST_WORD, TimeBucketsField, WordsField
+from database.follower import ReadUntil
+from inbox.models.words import LONGEST_WORD, TimeBucketsField, WordsField
 from wake.models import Delivery
 
 
 class Searchable(models.Model):
-    """Stores the words of one delivery. They are written after its commit, so that no content can
-    make a delivery slow or fail. The row locks no delivery, so indexing waits for nothing."""
+    """Stores the words of one delivery. The words are written after the delivery's commit, so that
+    no content can slow a delivery down or make it fail. The row does not lock the delivery, so
+    indexing waits for nothing."""
 
     id = models.BigAutoField(primary_key=True)
     delivery = models.OneToOneField(
@@ -33,9 +35,9 @@ class Word(models.Model):
         return self.text
 
 
-class IndexedUntil(models.Model):
-    """Marks how far search has indexed an agent's deliveries: the last activity stamp, in
-    microseconds since 1970. Every writer of an agent's words locks this row."""
+class IndexedUntil(ReadUntil):
+    """Marks how far search has indexed an agent's deliveries. Every writer of an agent's words
+    locks this row."""
 
     agent = models.OneToOneField(
         Agent,
@@ -44,17 +46,13 @@ class IndexedUntil(models.Model):
         related_name="indexed_until",
         db_constraint=False,
     )
-    activity_us = models.BigIntegerField(default=0)
-    # Whether details and answers are indexed, which they are not while they are encrypted; and up
-    # to where everything is indexed again, because encryption was switched.
+    # True if details and answers are indexed, which they are not while they are encrypted. The
+    # second field says how far everything is indexed again after encryption was switched on or off.
     has_content = models.BooleanField(default=True, db_default=True)
     again_until_us = models.BigIntegerField(default=0, db_default=0)
 
-    def __str__(self) -> str:
-        return f"{self.agent_id} until {self.activity_us}"
-
     def restart(self, *, has_content: bool) -> None:
-        """Indexes everything again, because encryption was switched."""
+        """Indexes everything again, because encryption was switched on or off."""
         self.has_content = has_content
         self.again_until_us = max(self.again_until_us, self.activity_us)
         self.activity_us = 0

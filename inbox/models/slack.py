@@ -1,4 +1,4 @@
-"""Defines which requests of Slack were seen, and which messages there are to be updated."""
+"""Stores which requests of Slack were seen, and which messages must be updated."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ LONGEST_NOTE = 300
 
 
 class SlackRequest(models.Model):
-    """Remembers a request, so that it counts once. A repeated one after an undo would answer
-    again."""
+    """Remembers a request, so that it counts only once. A request repeated after an undo would
+    answer again."""
 
     # SHA-256 of the signature.
     key = models.CharField(max_length=64, primary_key=True)
@@ -31,12 +31,12 @@ class SlackReplyQuerySet(models.QuerySet["SlackReply"]):
 
 
 class SlackReply(models.Model):
-    """Stores that a message is to be updated. What it says is made when it is sent, so it is never
-    out of date. Without a channel only `note` is sent, to the person who pressed."""
+    """Stores that a message must be updated. The text is written when the update is sent, so the
+    text is never out of date. Without a channel only `note` is sent, to the person who pressed."""
 
     url: models.TextField[str, str] = SecretTextField()
     note = models.CharField(max_length=LONGEST_NOTE, blank=True)
-    # Without a constraint, so that no answer fails because a channel is removed meanwhile.
+    # Has no constraint, so that an answer succeeds even if a channel is removed meanwhile.
     channel = models.ForeignKey(
         Channel, null=True, on_delete=models.CASCADE, related_name="+", db_constraint=False
     )

@@ -1,4 +1,4 @@
-"""Defines the key pair by which push services know this server."""
+"""Defines the key pair that identifies this server to push services."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from database.encrypted_columns import SecretTextField
 
 
 class PushKey(models.Model):
-    """Stores the one key pair. Browsers subscribe to its public half, and would have to subscribe
-    again after a change."""
+    """Stores the one key pair. Browsers subscribe with the public key, and would have to subscribe
+    again if the pair changed."""
 
     ONLY = 1
 

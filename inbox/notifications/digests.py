@@ -1,7 +1,7 @@
-"""Sends each person the digest that is due: the row is the queue, and a claim moves its due time.
+"""Sends each person their due digest. The row is the queue, and a claim moves its due time.
 
 Mail is sent without a lock, because a mail server may be slow. If the worker dies meanwhile, the
-row is due again when its lease ends: a digest may arrive twice, but never gets lost.
+row is due again when its lease ends. So a digest may arrive twice, but never gets lost.
 """
 
 from __future__ import annotations
@@ -12,37 +12,40 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from accounts.models import User
 from database import sweeps
 from database.clock import database_now
 from inbox.models import Preferences
 from inbox.notifications import mail
-from inbox.notifications.digest_times import next_digest
-from inbox.notifications.quiet_hours import after_quiet
 from inbox.notifications.waiting import Waiting, waiting_for
+from inbox.preferences.digest_times import next_digest
 from pages.local_time import zone_of
 from pages.mail import NotTaken, ServerAway
 
 PLAN_AT_ONCE = 500
 DRAIN_SECONDS = 30.0
-LEASE = timedelta(minutes=10)  # longer than a mail server may take (EMAIL_TIMEOUT a step)
+# Longer than a mail server may take (EMAIL_TIMEOUT a step).
+LEASE = sweeps.Lease("next_digest_at", timedelta(minutes=10))
 BACK_OFF = [timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180)]
 DAY = timedelta(days=1)
 FAILED_HERE = "Something went wrong on our side."
 
 
 def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
-    """Plans digests that have no time yet, then sends what is due, for at most half a minute;
-    returns how many were sent. While the mail server is away it makes one try a sweep, to leave the
-    worker to other jobs."""
+    """Plans digests that have no time yet, then sends due ones for at most half a minute; returns
+    how many were sent. While the mail server does not answer, each sweep makes only one attempt, so
+    that the worker has time for other jobs."""
     if not settings.WAKE_SENDS_MAIL:
         return 0
     plan(at=clock())
-    return sweeps.each(
-        iter(lambda: claim(at=clock()), None),
+    return sweeps.sweep_leased(
+        due,
         lambda claimed: _send(claimed, at=clock()),
+        lease=LEASE,
         what="digests",
+        clock=clock,
         postpone=lambda claimed: _postpone(claimed, FAILED_HERE, at=clock()),
         stop_on=(ServerAway,),
         seconds=DRAIN_SECONDS,
@@ -51,8 +54,8 @@ def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
 
 @transaction.atomic
 def plan(*, at: datetime) -> None:
-    """Creates default preferences for people without any, and gives every wanted digest the time at
-    which it is due."""
+    """Creates default preferences for people without any, and sets when each wanted digest is
+    due."""
     new = User.objects.filter(is_active=True, preferences__isnull=True)[:PLAN_AT_ONCE]
     Preferences.objects.bulk_create([Preferences(user=user) for user in new], ignore_conflicts=True)
     rows = Preferences.objects.without_a_plan().select_related("user")[:PLAN_AT_ONCE]
@@ -62,22 +65,14 @@ def plan(*, at: datetime) -> None:
     Preferences.objects.bulk_update(unplanned, ["next_digest_at"])
 
 
-@transaction.atomic
-def claim(*, at: datetime) -> Preferences | None:
-    """Claims a due digest until its lease ends; `next_digest_at` of the returned row is the
-    lease."""
-    due = Preferences.objects.digests_due(at).select_related("user")
-    row = due.select_for_update(skip_locked=True, of=("self",)).first()
-    if row is not None:
-        row.next_digest_at = at + LEASE
-        row.save(update_fields=["next_digest_at"])
-    return row
+def due(at: datetime) -> QuerySet[Preferences]:
+    return Preferences.objects.digests_due(at).select_related("user")
 
 
 def _send(claimed: Preferences, *, at: datetime) -> bool:
     """Returns whether a mail was sent; raises ServerAway."""
     zone = zone_of(claimed.user)
-    quiet_ends = after_quiet(claimed, zone, at=at)
+    quiet_ends = claimed.after_quiet_hours(at, zone)
     if quiet_ends != at:
         _settle(claimed, next_digest_at=quiet_ends)
         return False
@@ -109,7 +104,8 @@ def _send_if_anything_waits(claimed: Preferences, *, at: datetime, until: dateti
 
 
 def _is_repetition(claimed: Preferences, waiting: Waiting) -> bool:
-    """Returns whether a frequent digest would repeat the last one; a daily one is a reminder."""
+    """Returns whether a frequent digest would repeat the last one. A daily digest is a reminder, so
+    it may repeat."""
     is_often = claimed.digest == Preferences.Digest.HOURS
     return is_often and not waiting.has_news(since=claimed.digest_sent_at)
 
@@ -130,7 +126,4 @@ def _postpone(claimed: Preferences, error: str, *, at: datetime) -> None:
 
 
 def _settle(claimed: Preferences, **fields: Any) -> None:
-    """Changes the row unless the lease is lost: it ended, or the person chose other times
-    meanwhile."""
-    lease = claimed.next_digest_at
-    Preferences.objects.filter(pk=claimed.pk, next_digest_at=lease).update(**fields)
+    LEASE.held(claimed).update(**fields)

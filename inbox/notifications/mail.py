@@ -1,4 +1,4 @@
-"""Writes the mails about deliveries that wait: digests and reminders."""
+"""Writes the mails about waiting deliveries: digests and reminders."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from typing import Any
 from django.utils import timezone
 
 from accounts.access.viewer import Viewer
+from accounts.log.checkpoints import checkpoints
 from accounts.models import User
-from inbox.audit.chain_tips import chain_tips
-from inbox.deadlines.wording import deadline_text
+from inbox.audit.log_places import log_head
 from inbox.models import Preferences
-from inbox.notifications.waiting import COUNT_UP_TO, Group, Waiting
+from inbox.notifications.waiting import COUNT_UP_TO, Waiting, WaitingDeliveries
+from inbox.reading.deadlines import deadline_text
 from pages.local_time import zone_of
 from pages.mail import send, unlinked, url_of
 from pages.times import when
 from wake.models import Delivery
 
-MOST_CHAIN_TIPS = 10
-
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MailLine:
     headline: str
     agent: str
     deadline: str
@@ -34,7 +33,7 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Part:
     title: str
-    lines: list[Line]
+    lines: list[MailLine]
     more: int
 
 
@@ -55,7 +54,12 @@ def send_digest(preferences: Preferences, waiting: Waiting, *, at: datetime) -> 
             _part("Needs you", waiting.others, at),
             _part("Updates", waiting.informs, at),
         ]
-        context = {"counts": counts, "parts": parts, "tips": _chain_tips(user)}
+        context = {
+            "counts": counts,
+            "parts": parts,
+            "log_head": _log_head(user),
+            "checkpoint": _checkpoint(user),
+        }
         _send(user, subject=_subject(waiting), template="digest", **context)
 
 
@@ -65,7 +69,7 @@ def send_reminder(user: User, closing: Sequence[Delivery], *, at: datetime) -> N
     agents = "1 agent continues" if count == 1 else f"{count} agents continue"
     title = f"{agents} without you within the hour"
     with timezone.override(zone_of(user)):
-        part = _part(title, Group(closing[:COUNT_UP_TO], count), at)
+        part = _part(title, WaitingDeliveries(closing[:COUNT_UP_TO], count), at)
         _send(user, subject=f"Wake: {title}", template="reminder", parts=[part])
 
 
@@ -77,7 +81,8 @@ def _send(user: User, *, subject: str, template: str, **context: Any) -> None:
         subject=subject,
         template=f"inbox/notifications/mail/{template}",
         context=context,
-        # Not RFC 8058's one click: a reader of the mail must not be able to change settings.
+        # The link is not the one-click unsubscribe of RFC 8058, because a reader of the mail must
+        # not be able to change settings.
         headers={"List-Unsubscribe": f"<{settings_url}>"},
     )
 
@@ -100,15 +105,15 @@ def _mentions(waiting: Waiting) -> str:
     return "1 comment mentions you" if count == 1 else f"{count} comments mention you"
 
 
-def _count(group: Group, one: str, many: str) -> str:
+def _count(group: WaitingDeliveries, one: str, many: str) -> str:
     if group.count > COUNT_UP_TO:
         return f"More than {COUNT_UP_TO} {many}"
     return f"{group.count or 'No'} {one if group.count in {0, 1} else many}"
 
 
-def _part(title: str, group: Group, at: datetime) -> Part:
+def _part(title: str, group: WaitingDeliveries, at: datetime) -> Part:
     lines = [
-        Line(
+        MailLine(
             headline=unlinked(delivery.headline),
             agent=unlinked(delivery.agent_name),  # type: ignore[attr-defined]  # listed() adds it
             deadline=deadline_text(delivery, at),
@@ -119,11 +124,17 @@ def _part(title: str, group: Group, at: datetime) -> Part:
     return Part(title, lines, group.more)
 
 
-def _chain_tips(user: User) -> list[str]:
-    """Returns the tips of the audit chains that the person owns: in a mailbox they are out of reach
-    of an attacker on this server."""
-    owned = chain_tips(Viewer.of(user), owned=True)
-    return [f"{unlinked(tip.team.name)} {tip}" for tip in owned[:MOST_CHAIN_TIPS]]
+def _log_head(user: User) -> str:
+    """Returns the head of the log for a person who owns a team. An attacker on this server cannot
+    change heads that are in a mailbox."""
+    head = log_head() if Viewer.of(user).owned_team_ids else None
+    return str(head) if head else ""
+
+
+def _checkpoint(user: User) -> str:
+    """Returns the newest signed checkpoint for a person who owns a team, with its cosignatures."""
+    checkpoint = checkpoints.newest() if Viewer.of(user).owned_team_ids else None
+    return checkpoints.cosigned_note(checkpoint) if checkpoint else ""
 
 
 def _by(until: datetime, at: datetime) -> str:

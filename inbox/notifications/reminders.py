@@ -1,4 +1,4 @@
-"""Sends reminders that an agent continues without an answer within the hour, also in quiet
+"""Sends reminders that an agent continues without an answer within the hour, even in quiet
 hours."""
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Q
 
 from accounts.models import User
@@ -23,15 +22,18 @@ from wake.models import Delivery
 
 log = logging.getLogger(__name__)
 
-# Serves as a lease (one worker sends), a limit (a busy hour is a few mails) and the wait after a
-# failure.
+# This pause serves as a lease (one worker sends), as a limit (a busy hour is a few mails), and as
+# the wait after a failure.
 PAUSE = timedelta(minutes=10)
+# The column says when the last reminder began, and the query adds the pause.
+LEASE = sweeps.Lease("reminded_at", timedelta())
 DRAIN_SECONDS = 30.0
 
 
 def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
-    """Returns how many reminders were sent. Each lists every deadline that is about to close; a
-    mail that failed is tried again after the pause, with what is still open then."""
+    """Returns how many reminders were sent. Each reminder lists every deadline that is about to
+    close. A failed mail is tried again after the pause, with the deadlines that are still open
+    then."""
     if not settings.WAKE_SENDS_MAIL:
         return 0
     at = clock()
@@ -59,16 +61,10 @@ def _send_to(user: User, *, at: datetime) -> bool:
     return True
 
 
-@transaction.atomic
 def _claim(user: User, *, at: datetime) -> bool:
     may_send = Q(reminded_at__isnull=True) | Q(reminded_at__lte=at - PAUSE)
-    preferences = Preferences.objects.filter(may_send, user=user, wants_reminders=True)
-    row = preferences.select_for_update(skip_locked=True).first()
-    if row is None:
-        return False
-    row.reminded_at = at
-    row.save(update_fields=["reminded_at"])
-    return True
+    rows = Preferences.objects.filter(may_send, user=user, wants_reminders=True)
+    return bool(LEASE.claim(rows, at=at))
 
 
 def _remember(user: User, closing: list[Delivery], *, at: datetime) -> None:

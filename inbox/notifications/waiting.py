@@ -1,4 +1,5 @@
-"""Lists what waits for one person in all of their teams, for digests and reminders."""
+"""Lists the deliveries that wait for one person in all of their teams, for digests and
+reminders."""
 
 from __future__ import annotations
 
@@ -6,21 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import Max
+
 from accounts.models import ApiKey, User
-from inbox.delivery.discussion.mentions import NewMentions, new_mentions
-from inbox.list.rows import listed
-from inbox.list.snoozing.snoozes import without_snoozed
-from inbox.models import Reminder
+from inbox.models import Comment, Mention, Reminder
+from inbox.reading.rows import listed
+from inbox.reading.snoozes import without_snoozed
 from wake.models import Delivery, DeliveryQuerySet
 
-MOST_LISTED = 10
+MAX_LISTED = 10
 COUNT_UP_TO = 500
 LAST_HOUR = timedelta(hours=1)
 CONTINUES = ("", Delivery.OnTimeout.PROCEED)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class WaitingDeliveries:
     """Holds the first few deliveries and their number, counted up to COUNT_UP_TO + 1."""
 
     rows: Sequence[Delivery]
@@ -32,13 +34,21 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """Holds what waits for one person. `closing` are those of `needs_you` whose deadline is before
-    `until`."""
+class NewMentions:
+    """Counts the mentions that a person has not seen; `newest_at` is None if there are none."""
 
-    needs_you: Group
-    closing: Group
-    informs: Group
+    count: int
+    newest_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Holds the deliveries that wait for one person. `closing` has those of `needs_you` whose
+    deadline is before `until`."""
+
+    needs_you: WaitingDeliveries
+    closing: WaitingDeliveries
+    informs: WaitingDeliveries
     mentions: NewMentions
     until: datetime
 
@@ -47,11 +57,11 @@ class Waiting:
         return not (self.needs_you.count or self.informs.count or self.mentions.count)
 
     @property
-    def others(self) -> Group:
-        """Returns what needs the person and is not listed as closing."""
+    def others(self) -> WaitingDeliveries:
+        """Returns the deliveries that need the person and are not in `closing`."""
         listed = {row.pk for row in self.closing.rows}
         rows = [row for row in self.needs_you.rows if row.pk not in listed]
-        return Group(rows, self.needs_you.count - len(listed))
+        return WaitingDeliveries(rows, self.needs_you.count - len(listed))
 
     def has_news(self, *, since: datetime | None) -> bool:
         newest = [group.rows[0] for group in (self.needs_you, self.informs) if group.rows]
@@ -62,7 +72,7 @@ class Waiting:
 
 
 def waiting_for(user: User, *, at: datetime, until: datetime) -> Waiting:
-    """Returns live deliveries only, without what they snoozed. Index: inbox_of_a_team."""
+    """Returns only live deliveries, without snoozed ones. Index: inbox_of_a_team."""
     rows = without_snoozed(_live(Delivery.objects.for_person(user)), user, at=at)
     informs = rows.filter(type=Delivery.Type.UPDATE)
     needs_you = rows.that_may_be_answered_by(user).exclude(type=Delivery.Type.UPDATE)
@@ -76,9 +86,15 @@ def waiting_for(user: User, *, at: datetime, until: datetime) -> Waiting:
     )
 
 
+def new_mentions(user: User) -> NewMentions:
+    unseen = Comment.objects.filter(mentions__in=Mention.objects.of_person(user).unseen())
+    newest_at = unseen.aggregate(newest_at=Max("written_at"))["newest_at"]
+    return NewMentions(unseen.count() if newest_at else 0, newest_at)
+
+
 def due_reminders(user: User, *, at: datetime) -> list[Delivery]:
-    """Returns what would continue without them within the hour and what they were not reminded of,
-    the most urgent first."""
+    """Returns deliveries whose agents would continue without the person within the hour, most
+    urgent first. Leaves out deliveries with an earlier reminder."""
     reminded = Reminder.objects.filter(user=user).values("delivery")
     rows = about_to_continue(at).that_may_be_answered_by(user).exclude(pk__in=reminded)
     return list(listed(rows.order_by("expires_at"))[:COUNT_UP_TO])
@@ -95,7 +111,8 @@ def about_to_continue(at: datetime) -> DeliveryQuerySet:
 
 
 def people_to_remind(at: datetime) -> list[int]:
-    """Returns who wants reminders and may answer in a team where an agent is about to continue."""
+    """Returns the people who want reminders and may answer in a team where an agent is about to
+    continue."""
     teams = about_to_continue(at).order_by().values("team")
     people = User.objects.filter(
         is_active=True, preferences__wants_reminders=True, memberships__team__in=teams
@@ -107,7 +124,9 @@ def _live(rows: DeliveryQuerySet) -> DeliveryQuerySet:
     return rows.awaiting_response().filter(mode=ApiKey.Mode.LIVE)
 
 
-def _group(rows: DeliveryQuerySet) -> Group:
-    first = list(listed(rows)[:MOST_LISTED])
+def _group(rows: DeliveryQuerySet) -> WaitingDeliveries:
+    first = list(listed(rows)[:MAX_LISTED])
     count = len(first)
-    return Group(first, rows[: COUNT_UP_TO + 1].count() if count == MOST_LISTED else count)
+    return WaitingDeliveries(
+        first, rows[: COUNT_UP_TO + 1].count() if count == MAX_LISTED else count
+    )

@@ -1,1 +1,2 @@
-"""Holds what all pages share: access, the viewer, filters in the address, times and panels."""
+"""Shows the pages that belong to no feature: palette, help and the installed app. Adds entries to
+the settings."""

@@ -1,4 +1,4 @@
-"""Lists where a person can go: pages, saved views and agents. Ctrl or Cmd K opens it."""
+"""Lists where a person can go: pages, saved views and agents. Ctrl or Cmd K opens this list."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from django.views.decorators.http import require_safe
 from accounts.access.requests import PersonRequest
 from accounts.access.viewer import Viewer
 from accounts.models import Agent
-from inbox.list.sections import TITLES
+from inbox.reading.order import TITLES
 from inbox.search.query_language import LONGEST
 from inbox.search.saved_views import views_of
 from pages.page import page
 
-MOST_AGENTS = 100
+MAX_AGENTS = 100
 PAGES = {
     "Inbox": "inbox",
     "Snoozed": "snoozed",
@@ -45,14 +45,15 @@ PAGES = {
     "Members": "settings-members",
     "Rules": "settings-rules",
     "Callback hosts": "settings-allowlist",
+    "Gate keys": "settings-gates",
     "Retention": "settings-retention",
     "Keyboard shortcuts": "keyboard-help",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Links to one page; `kind` says what it is, if its title does not."""
+class PageLink:
+    """Links to one page. `kind` describes the page if the title does not."""
 
     title: str
     path: str
@@ -69,20 +70,20 @@ def go(request: PersonRequest) -> HttpResponse:
     return render(request, "inbox/pages/go.html", {"text": text, "places": matches})
 
 
-def _views(request: PersonRequest) -> list[Place]:
+def _views(request: PersonRequest) -> list[PageLink]:
     searches = [(view.name, view.text, "Saved view") for view in views_of(request.user)]
     searches += [(title, f"type:{type}", "Inbox") for type, title in TITLES.items()]
     return [
-        Place(title, f"{reverse('inbox')}?{urlencode({'q': text})}", kind)
+        PageLink(title, f"{reverse('inbox')}?{urlencode({'q': text})}", kind)
         for title, text, kind in searches
     ]
 
 
-def _pages() -> list[Place]:
-    return [Place(title, reverse(name)) for title, name in PAGES.items()]
+def _pages() -> list[PageLink]:
+    return [PageLink(title, reverse(name)) for title, name in PAGES.items()]
 
 
-def _agents(viewer: Viewer) -> list[Place]:
+def _agents(viewer: Viewer) -> list[PageLink]:
     own_agents = Agent.objects.active().filter(team__in=viewer.team_ids).order_by("agent_id")
-    rows = own_agents.values_list("pk", "agent_id")[:MOST_AGENTS]
-    return [Place(agent_id, reverse("agent", args=[pk]), "Agent") for pk, agent_id in rows]
+    rows = own_agents.values_list("pk", "agent_id")[:MAX_AGENTS]
+    return [PageLink(agent_id, reverse("agent", args=[pk]), "Agent") for pk, agent_id in rows]

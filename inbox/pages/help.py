@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.access.requests import PersonRequest
-from inbox.people.settings.preferences import preferences_of
+from inbox.preferences.preferences import preferences_of
 from pages.page import page
 
 

@@ -1,7 +1,7 @@
-"""Lets people install Wake as an app: its manifest, and a page for when there is no connection.
+"""Lets people install Wake as an app: its manifest, and a page for use without a connection.
 
-The service worker keeps that one page and its styles, and nothing that an agent sent: devices are
-shared, and content is erased after its retention.
+The service worker stores only that page and its styles, and no content of agents, because devices
+are shared and content is erased after its retention.
 """
 
 from __future__ import annotations
@@ -52,13 +52,14 @@ def manifest(request: HttpRequest) -> HttpResponse:
 @require_safe
 @one_hour
 def offline(request: HttpRequest) -> HttpResponse:
-    """Shows the same page to everyone, because the service worker keeps it."""
+    """Shows the same page to everyone, because the service worker stores it."""
     return render(request, "inbox/pages/offline.html")
 
 
 @require_safe
 def service_worker(request: HttpRequest) -> HttpResponse:
-    """Returns the script; a new release changes the names of its files, and so the script."""
+    """Returns the script. A new release changes the names of the files that the script lists, so
+    the script changes too."""
     files = [static(name) for name in KEPT_FILES]
     context = {
         "page": reverse("offline"),

@@ -1,1 +1,1 @@
-"""Turns what agents sent into HTML that is safe to show."""
+"""Turns content from agents into HTML that is safe to show."""

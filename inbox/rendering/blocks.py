@@ -1,5 +1,5 @@
-"""Reads typed blocks in details (docs/protocol.md, Typed blocks) and what they ask a person to
-choose or fill in."""
+"""Reads typed blocks in details (docs/protocol.md, Typed blocks), and their questions and fields
+for people."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from typing import Any
 from inbox.rendering.json_text import Number, read
 from inbox.rendering.shapes import words
 from pages.characters.look_alikes import label_look
-from wake.api.serializers import LONGEST_LABEL, LONGEST_NAME, MOST_OPTIONS
+from wake.api.serializers import LONGEST_LABEL, LONGEST_NAME, MAX_OPTIONS
 from wake.blobs.references import may_have
 
 VERSION = Number("1")
 CHOICE = "choice"
 TEXT, LONG, NUMBER, BOOLEAN = "text", "long", "number", "boolean"
-MOST_BLOCKS = 100
-MOST_FIELDS = 20
+MAX_BLOCKS = 100
+MAX_FIELDS = 20
 EMPTY: Mapping[str, Any] = {TEXT: "", LONG: "", NUMBER: None, BOOLEAN: False}
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """`shown_id` is the id unless the label says the same: the agent gets the id."""
+    """Describes an option. `shown_id` is the id, which people see because the agent gets it.
+    `shown_id` is empty if the label is the same word."""
 
     id: str
     label: str
@@ -35,8 +36,8 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Lets a person pick one option, or any number of them if it is `multiple`. The recommended
-    ones are an approval, all others a redirect."""
+    """Describes a choice of one option, or of any number of options if the choice is `multiple`.
+    Choosing the recommended options is an approval. Any other choice is a redirect."""
 
     name: str
     label: str
@@ -49,20 +50,21 @@ class Choice:
 
     @property
     def value(self) -> str | list[str] | None:
-        """Returns the id of the recommended option, or the list of them; None if there is none."""
+        """Returns the id of the recommended option, the list of ids if there may be several, or
+        None if there is none."""
         ids = [option.id for option in self.options if option.is_recommended]
         if self.is_multiple:
             return ids or None
         return ids[0] if ids else None
 
     def accepts(self, value: Any) -> bool:
-        """Returns whether an edit may have this value: options that were shown, or null."""
+        """Returns whether an edit may have this value: shown options, or null."""
         if self.is_multiple and isinstance(value, list):
             return len(self.chosen(value)) == len(value)
         return value is None or (not self.is_multiple and bool(self.chosen(value)))
 
     def chosen(self, value: Any) -> list[Option]:
-        """Returns the options that a value names, in the order in which they are shown."""
+        """Returns the options in a value, in the order in which they are shown."""
         ids = value if isinstance(value, list) else [value]
         return [option for option in self.options if option.id in ids]
 
@@ -86,15 +88,16 @@ Control = Choice | FieldBlock
 
 @dataclass(frozen=True, slots=True)
 class RequestedInput:
-    """Holds the inputs that the blocks ask for, by name; `fallback` is the proposal of details
-    without inputs."""
+    """Holds the inputs of the blocks by name; `fallback` is the proposal of details without
+    inputs."""
 
     controls: dict[str, Control] = field(default_factory=dict)
     fallback: dict[str, Any] | str | None = None
 
     @property
     def proposal(self) -> dict[str, Any] | str | None:
-        """Returns what an approval agrees to; None if that is everything that was sent."""
+        """Returns the value that an approval accepts, or None if the approval accepts everything
+        that was sent."""
         if not self.controls:
             return self.fallback
         return {name: control.value for name, control in self.controls.items()}
@@ -114,7 +117,7 @@ def requested_input(details_json: str | None) -> RequestedInput:
 
 
 def blocks_in(value: Any) -> list[Any] | None:
-    """Returns the blocks; None if the details have none or are of an unknown version."""
+    """Returns the blocks, or None if the details have none or have an unknown version."""
     match value:
         case {"wake_blocks": version, "blocks": list(blocks)} if version == VERSION:
             return blocks
@@ -125,9 +128,9 @@ def controls(blocks: list[Any]) -> dict[int, Control]:
     """Returns the inputs by the index of their block. The first block with a name wins."""
     controls_by_place: dict[int, Control] = {}
     names: set[str] = set()
-    for place, block in enumerate(blocks[:MOST_BLOCKS]):
+    for place, block in enumerate(blocks[:MAX_BLOCKS]):
         control = _choice(block) or _field(block)
-        if control and control.name not in names and len(names) <= MOST_FIELDS:
+        if control and control.name not in names and len(names) <= MAX_FIELDS:
             controls_by_place[place] = control
             names.add(control.name)
     return controls_by_place
@@ -135,7 +138,7 @@ def controls(blocks: list[Any]) -> dict[int, Control]:
 
 def _choice(block: Any) -> Choice | None:
     match block:
-        case {"type": "choice", "options": list(entries)} if 0 < len(entries) <= MOST_OPTIONS:
+        case {"type": "choice", "options": list(entries)} if 0 < len(entries) <= MAX_OPTIONS:
             options = tuple(option for entry in entries if (option := _option(entry)))
         case _:
             return None
@@ -165,7 +168,8 @@ def _option(entries: Any) -> Option | None:
 
 
 def _with_ids(options: tuple[Option, ...]) -> tuple[Option, ...]:
-    """Shows the id of each option whose label is another word, or is that of another option."""
+    """Shows the id of each option whose label is a different word, or equals the label of another
+    option."""
     looks = Counter(label_look(option.label) for option in options)
     return tuple(
         option
@@ -196,12 +200,12 @@ def _field(block: Any) -> FieldBlock | None:
 
 
 def cut(text: str, longest: int = LONGEST_LABEL) -> str:
-    """Returns at most so many characters; "…" at the end says that there are more."""
+    """Returns at most this many characters. A cut text ends with "…"."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def others(block: dict[str, Any], *shown: str) -> dict[str, Any]:
-    """Returns the members of a block besides its type and those that are shown."""
+    """Returns the members of a block, except its type and the members that are shown."""
     return {name: value for name, value in block.items() if name not in {"type", *shown}}
 
 
@@ -226,12 +230,14 @@ def _others_of_option(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_name(text: str) -> bool:
-    """Returns whether the name is one line: a form would change its line ends."""
+    """Returns whether the name is short and is one line. A form would change line ends in a
+    name."""
     return len(text) <= LONGEST_NAME and text.splitlines() == [text]
 
 
 def fits(kind: str, value: Any) -> bool:
-    """Returns whether a field of this kind accepts this value, as `json_text.read` returns it."""
+    """Returns whether a field of this kind accepts this value, in the form that `json_text.read`
+    returns."""
     if kind == NUMBER:
         return value is None or isinstance(value, Number)
     return isinstance(value, bool if kind == BOOLEAN else str)

@@ -1,4 +1,4 @@
-"""Renders typed blocks as HTML; shows an unknown or malformed block as text or JSON, and never
+"""Renders typed blocks as HTML. Shows an unknown or malformed block as text or JSON, and never
 fails."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from inbox.rendering.blocks import (
-    MOST_BLOCKS,
+    MAX_BLOCKS,
     Choice,
     Control,
     FieldBlock,
@@ -24,15 +24,17 @@ from inbox.rendering.charts import Chart, chart_of, drawn
 from inbox.rendering.files import FileBlocks, Files, without_data
 from inbox.rendering.json_text import Number
 from inbox.rendering.left_out import LeftOut
-from inbox.rendering.links import is_url
-from inbox.rendering.syntax_colours import coloured
-from inbox.rendering.tree import CELL, NUMBER_CELL, TABLE, Tree, link, quiet
-from pages.characters.invisible import reveal
+from inbox.rendering.repeated import repeats
+from inbox.rendering.text.links import is_url
+from inbox.rendering.text.syntax_colours import coloured
+from inbox.rendering.tree import CELL, NUMBER_CELL, TABLE, Tree, blanks, link, quiet
+from pages.characters.directions import isolated
+from pages.characters.invisible import reveal_value
 
-MOST_CELLS = 3_000
-MOST_COLUMNS = 30
-MOST_COLOURED_CODE = 12_000
-MOST_CHART_POINTS = 3_000
+MAX_CELLS = 3_000
+MAX_COLUMNS = 30
+MAX_COLOURED_CODE = 12_000
+MAX_CHART_POINTS = 3_000
 PRE = '<pre dir="auto">{}</pre>'
 CODE = "<pre><code>{}</code></pre>"
 CHART = (
@@ -43,7 +45,7 @@ LARGE_CHART = (
     '<div class="chart-frame">{}<details class="fold"><summary>Table of {} figures</summary>{}'
     "</details></div>"
 )
-MAX_OPEN_POINTS = 200  # of all charts; the tables of further ones are closed
+MAX_OPEN_POINTS = 200  # of all charts together; with more points, their tables are folded
 OPTIONS = '<div class="options"><p class="options__label" dir="auto">{}{}</p>{}<ul>{}</ul></div>'
 SEVERAL = "Any number of these:"
 OPTION = '<li><b dir="auto">{}</b>{} {}{}</li>'
@@ -55,6 +57,9 @@ SECTION = '<section class="block">{}</section>'
 OTHERS = '<p class="quiet">{}</p>{}'
 OTHER_MEMBERS = "Other members of this block:"
 BESIDE = "Sent beside the blocks:"
+PROPOSAL = "proposal"
+# The sentence names the members that the proposal repeats, because no value may be without a name.
+REPEATED = '<p class="quiet">The proposal has the values above: <bdi dir="auto">{}</bdi></p>'
 NOT_KNOWN = "This block could not be displayed as intended:"
 
 Markdown = Callable[[str], SafeString]
@@ -70,17 +75,21 @@ def blocks_html(
     left_out: LeftOut,
     beside: dict[str, Any],
 ) -> SafeString:
-    """Renders the blocks, and the members `beside` them. `markdown` returns an empty text for what
-    it cannot format in good time. `inputs_apart` leaves choices and fields out, which the page
-    shows as inputs. Without `files`, image and file blocks are shown as unknown."""
+    """Renders the blocks, and the members `beside` them. `markdown` returns an empty text for
+    content that it cannot format quickly. `inputs_apart` leaves out choices and fields, which the
+    page shows as inputs. Without `files`, image and file blocks are shown as unknown."""
     renderer = _BlocksRenderer(
         markdown, controls(blocks), inputs_apart=inputs_apart, files=files, left_out=left_out
     )
     sections = format_html_join("", SECTION, ((one,) for one in renderer.sections(blocks)))
-    rest = len(blocks) - MOST_BLOCKS
+    rest = len(blocks) - MAX_BLOCKS
     left_out.count(rest, "block")
     if rest > 0:
         sections += quiet(f"{rest:,} more blocks in the raw view")
+    if not left_out.has_text and repeats(beside.get(PROPOSAL), blocks):
+        names = ", ".join(map(reveal_value, beside[PROPOSAL]))
+        sections += format_html(SECTION, format_html(REPEATED, names))
+        beside = {name: one for name, one in beside.items() if name != PROPOSAL}
     if beside:
         sections += format_html(SECTION, renderer.named(BESIDE, beside))
     return sections
@@ -104,15 +113,15 @@ class _BlocksRenderer:
         self.left_out = left_out
         self.files = FileBlocks(files, left_out) if files else None
         self.tree = Tree(left_out)
-        self.cells_left = MOST_CELLS
-        self.coloured_left = MOST_COLOURED_CODE
-        self.points_left = MOST_CHART_POINTS
+        self.cells_left = MAX_CELLS
+        self.coloured_left = MAX_COLOURED_CODE
+        self.points_left = MAX_CHART_POINTS
         self.open_points_left = MAX_OPEN_POINTS
 
     def sections(self, blocks: list[Any]) -> Iterator[SafeString]:
-        """Yields the blocks; consecutive fields become one list."""
+        """Yields the blocks. Consecutive fields become one list."""
         numbered = ((self.controls.get(place), one) for place, one in enumerate(blocks))
-        limited = islice(numbered, MOST_BLOCKS)
+        limited = islice(numbered, MAX_BLOCKS)
         for are_fields, run in groupby(limited, key=lambda pair: isinstance(pair[0], FieldBlock)):
             if are_fields:
                 yield from self._run_of_fields([(control, block) for control, block in run])
@@ -120,7 +129,8 @@ class _BlocksRenderer:
                 yield from filter(None, (self._section(control, block) for control, block in run))
 
     def named(self, words: str, members: dict[str, Any]) -> SafeString:
-        """Renders members under a line that says what they are; empty if there are none."""
+        """Renders members below a line that describes them. Returns an empty text if there are
+        none."""
         return format_html(OTHERS, words, self.tree.block(members)) if members else SafeString()
 
     def _run_of_fields(self, run: list[tuple[Any, Any]]) -> Iterator[SafeString]:
@@ -129,7 +139,7 @@ class _BlocksRenderer:
         yield from filter(None, (self._others_of_control(control, block) for control, block in run))
 
     def _others_of_control(self, control: Control, block: dict[str, Any]) -> SafeString:
-        words = f"Other members of “{reveal(control.label or control.name)}”:"
+        words = f"Other members of “{reveal_value(control.label or control.name)}”:"
         return self.named(words, others_of_control(block, control))
 
     def _section(self, control: Control | None, block: Any) -> SafeString:
@@ -142,7 +152,7 @@ class _BlocksRenderer:
         html, members = known
         if isinstance(title, str):
             members.pop("title", None)
-            html = format_html(TITLED, reveal(title), html) if title else html
+            html = format_html(TITLED, isolated(reveal_value(title)), html) if title else html
         return html + self.named(OTHER_MEMBERS, members)
 
     def _file(self, block: Any) -> Known | None:
@@ -151,22 +161,25 @@ class _BlocksRenderer:
         return html, self.files.others(block)
 
     def _known_block(self, block: Any) -> Known | None:
-        """Returns its HTML and the members that it does not show; None for an unknown, malformed or
-        too large block."""
+        """Returns the HTML of a block, and the members that the HTML does not show, or None for an
+        unknown, malformed or too large block."""
         html: SafeString | None = None
         shown: tuple[str, ...] = ()
         match block:
             case {"type": "markdown", "text": str(text)}:
-                html, shown = self.markdown(text) or format_html(PRE, reveal(text)), ("text",)
+                html, shown = (
+                    self.markdown(text) or format_html(PRE, isolated(reveal_value(text))),
+                    ("text",),
+                )
             case {"type": "text", "text": str(text)}:
                 html, shown = _text(text), ("text",)
             case {"type": "code", "text": str(text), "language": str(language)}:
                 code = format_html(CODE, self._code(text, language))
-                html, shown = quiet(reveal(language)) + code, ("text", "language")
+                html, shown = quiet(reveal_value(language)) + code, ("text", "language")
             case {"type": "code", "text": str(text)}:
                 html, shown = format_html(CODE, self._code(text)), ("text",)
             case {"type": "diff", "text": str(text)}:
-                plain = format_html(CODE, coloured(reveal(text), "diff"))
+                plain = format_html(CODE, coloured(reveal_value(text, is_code=True), "diff"))
                 html, shown = self.tree.diff(text) or plain, ("text",)
             case {"type": "diff", "before": before, "after": after}:
                 html, shown = self._compared(before, after), ("before", "after")
@@ -201,15 +214,19 @@ class _BlocksRenderer:
         return self.tree.compared(before, after)
 
     def _code(self, text: str, language: str = "") -> SafeString:
+        if _is_blank(text):
+            return quiet(blanks(text))
         self.coloured_left -= len(text)
-        return coloured(reveal(text), language if self.coloured_left >= 0 else "")
+        return coloured(
+            reveal_value(text, is_code=True), language if self.coloured_left >= 0 else ""
+        )
 
     def _table(self, columns: list[Any], rows: list[Any]) -> SafeString | None:
         if not columns or not all(isinstance(row, list) for row in rows):
             return None
         # A row may have more cells than there are columns.
         width = max(len(columns), *map(len, rows)) if rows else len(columns)
-        if width > MOST_COLUMNS:
+        if width > MAX_COLUMNS:
             return None
         most = max(0, self.cells_left // width)
         self.cells_left -= min(len(rows), most) * width
@@ -224,7 +241,7 @@ class _BlocksRenderer:
         return format_html(TABLE, head, body) + more
 
     def _chart(self, chart: Chart) -> SafeString | None:
-        """Renders the drawing with a table of the same figures, which a screen reader reads."""
+        """Renders the drawing with a table of the same figures, for screen readers."""
         self.points_left -= chart.points
         if self.points_left < 0:
             return None
@@ -237,7 +254,11 @@ class _BlocksRenderer:
 
     def _fields(self, fields: Iterable[Any]) -> SafeString:
         lines = (
-            (reveal(field.label), _id(field.shown_name), self.tree.value(_in_words(field.value)))
+            (
+                isolated(reveal_value(field.label)),
+                _id(field.shown_name),
+                self.tree.value(_in_words(field.value)),
+            )
             for field in fields
         )
         return format_html('<dl class="pairs">{}</dl>', format_html_join("", PAIR, lines))
@@ -254,16 +275,28 @@ class _BlocksRenderer:
         if isinstance(value, dict | list):
             return self.tree.value(value)
         text = _in_words(value)
+        if _is_blank(text):
+            return quiet(blanks(text))
         is_address = is_url(text)
-        return link(text) if is_address else format_html('<span dir="auto">{}</span>', reveal(text))
+        return (
+            link(text)
+            if is_address
+            else format_html('<span dir="auto">{}</span>', isolated(reveal_value(text)))
+        )
 
 
 def _text(text: str) -> SafeString:
-    return format_html('<p class="agent-text" dir="auto">{}</p>', reveal(text))
+    if _is_blank(text):
+        return format_html("<p>{}</p>", quiet(blanks(text)))
+    return format_html('<p class="agent-text" dir="auto">{}</p>', isolated(reveal_value(text)))
+
+
+def _is_blank(text: str) -> bool:
+    return bool(text) and not text.strip()
 
 
 def _id(id: str) -> SafeString:
-    return format_html(ID, reveal(id)) if id else SafeString()
+    return format_html(ID, reveal_value(id)) if id else SafeString()
 
 
 def _in_words(value: Any) -> str:
@@ -275,16 +308,18 @@ def _in_words(value: Any) -> str:
 def _options(choice: Choice) -> SafeString:
     lines = format_html_join("", "{}", ((_option(option),) for option in choice.options))
     several = quiet(SEVERAL) if choice.is_multiple else SafeString()
-    return format_html(OPTIONS, reveal(choice.label), _id(choice.shown_name), several, lines)
+    return format_html(
+        OPTIONS, isolated(reveal_value(choice.label)), _id(choice.shown_name), several, lines
+    )
 
 
 def _option(option: Option) -> SafeString:
     return format_html(
         OPTION,
-        reveal(option.label),
+        isolated(reveal_value(option.label)),
         _id(option.shown_id),
         format_html(RECOMMENDED, "recommended") if option.is_recommended else "",
-        format_html('<p class="agent-text" dir="auto">{}</p>', reveal(option.text))
+        format_html('<p class="agent-text" dir="auto">{}</p>', isolated(reveal_value(option.text)))
         if option.text
         else "",
     )

@@ -14,21 +14,21 @@ from django.utils.safestring import SafeString
 
 from inbox.rendering.blocks import cut, others
 from inbox.rendering.json_text import Number
-from pages.characters.invisible import reveal
+from pages.characters.invisible import reveal_value
 
 LINE, BAR = "line", "bar"
-MOST_SERIES = 6
-MOST_POINTS = 1_000  # of all series together
-LEAST, MOST = 1e-9, 1e15  # what a person can read on an axis, beside 0
+MAX_SERIES = 6
+MAX_POINTS = 1_000  # of all series together
+MIN_SIZE, MAX_SIZE = 1e-9, 1e15  # what a person can read on an axis, besides 0
 LONGEST_NUMBER = 40
 
 WIDTH, HEIGHT = 640, 240
 LEFT, RIGHT, TOP, BOTTOM = 64, 12, 14, 28
 TICKS = 4
-MOST_LABELS = 8
+MAX_LABELS = 8
 LONGEST_LABEL = 14
-MOST_DOTS = 40
-GAP = 0.2  # of a group of bars
+MAX_DOTS = 40
+GAP = 0.2  # the share of the space that is left free between groups of bars
 
 SVG = (
     '<svg class="chart" viewBox="0 0 640 240" direction="ltr" role="img" aria-label="{}">'
@@ -48,7 +48,7 @@ LEGEND = '<ul class="chart__legend">{}</ul>'
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Holds the values of one line or one colour of bars; None is a gap."""
+    """Holds the values of one line, or of one colour of bars. None stands for a gap."""
 
     name: str
     numbers: list[Number | None]
@@ -60,13 +60,13 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Holds a chart with one value a label in each series."""
+    """Holds a chart. Each series has one value for each label."""
 
     kind: str
     labels: list[str]
     series: list[Series]
     unit: str
-    others: dict[str, Any]  # the members that neither the drawing nor the table shows
+    others: dict[str, Any]  # members that neither the drawing nor the table shows
 
     @property
     def points(self) -> int:
@@ -74,7 +74,7 @@ class Chart:
 
     @property
     def columns(self) -> list[str]:
-        """Returns the head of the table that has the same figures."""
+        """Returns the head of the table with the same figures."""
         return [self.unit, *(series.name for series in self.series)]
 
     @property
@@ -86,15 +86,15 @@ class Chart:
 
 
 def chart_of(block: Any) -> Chart | None:
-    """Returns the chart of a block; None if it is malformed, too large, or has numbers that an axis
-    cannot show."""
+    """Returns the chart of a block. Returns None if the chart is malformed, too large, or has
+    numbers that an axis cannot show."""
     match block:
         case {
             "type": "chart",
             "kind": "line" | "bar" as kind,
             "labels": list(entries),
             "series": list(lists),
-        } if 0 < len(lists) <= MOST_SERIES and 0 < len(entries) * len(lists) <= MOST_POINTS:
+        } if 0 < len(lists) <= MAX_SERIES and 0 < len(entries) * len(lists) <= MAX_POINTS:
             labels = [_label(entry) for entry in entries]
             series = [_series(entry, len(labels)) for entry in lists]
         case _:
@@ -119,7 +119,7 @@ def _others(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def drawn(chart: Chart) -> SafeString:
-    """Returns the SVG, and a legend where there is more than one series."""
+    """Returns the SVG, and a legend if there are several series."""
     scale = _Scale.of(chart)
     shape = _bars if chart.kind == BAR else _lines
     svg = format_html(
@@ -131,7 +131,7 @@ def drawn(chart: Chart) -> SafeString:
     )
     if len(chart.series) == 1:
         return svg
-    keys = ((place, reveal(series.name)) for place, series in enumerate(chart.series, 1))
+    keys = ((place, reveal_value(series.name)) for place, series in enumerate(chart.series, 1))
     return svg + format_html(LEGEND, format_html_join("", KEY, keys))
 
 
@@ -151,7 +151,8 @@ class _Scale:
             low, high = min(low, 0.0), max(high, 0.0)
         step = _round_step((high - low) or abs(high) or 1.0)
         low, high = math.floor(low / step) * step, math.ceil(high / step) * step
-        # Numbers that differ by less than a float can hold are one line in the middle.
+        # If the difference of the numbers is too small for a float, the numbers are drawn as one
+        # line in the middle.
         return cls(low, high if high > low else low + (abs(low) or 1.0), step)
 
     def y(self, value: float) -> float:
@@ -183,13 +184,13 @@ def _tick(value: float) -> str:
 
 
 def _labels(chart: Chart) -> Iterator[tuple[Any, ...]]:
-    """Yields at most eight labels, evenly spread; the table has all of them."""
-    every = math.ceil(len(chart.labels) / MOST_LABELS)
+    """Yields at most eight labels, evenly spread. The table beside the chart has all labels."""
+    every = math.ceil(len(chart.labels) / MAX_LABELS)
     for place, label in enumerate(chart.labels):
         if place % every == 0:
             short = label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"
             other = "chart__other" if place // every % 2 else ""
-            yield (other, _figure(_x(chart, place)), HEIGHT - 8, reveal(short))
+            yield (other, _figure(_x(chart, place)), HEIGHT - 8, reveal_value(short))
 
 
 def _lines(chart: Chart, scale: _Scale) -> SafeString:
@@ -201,15 +202,15 @@ def _lines(chart: Chart, scale: _Scale) -> SafeString:
 
 
 def _line(chart: Chart, series: Series, scale: _Scale) -> tuple[str, str]:
-    """Returns the path of the line, with a break at each gap, and the path of its dots: at each
-    value if they are few, else at those between two gaps."""
+    """Returns the path of the line, with a break at each gap, and the path of its dots. If there
+    are few values, each value has a dot. Otherwise only values between two gaps have a dot."""
     points = [
         None if value is None else f"{_figure(_x(chart, place))} {_figure(scale.y(value))}"
         for place, value in enumerate(series.values)
     ]
     runs = [list(run) for has_value, run in groupby(points, bool) if has_value]
     path = "".join(f"M{'L'.join(filter(None, run))}" for run in runs)
-    has_dots = len(points) <= MOST_DOTS
+    has_dots = len(points) <= MAX_DOTS
     dots = [
         point for run in runs if has_dots or len(run) == 1 for point in run if point is not None
     ]
@@ -253,7 +254,7 @@ def _figure(value: float) -> str:
 
 
 def _description(chart: Chart) -> str:
-    names = reveal(cut(", ".join(series.name for series in chart.series)))
+    names = reveal_value(cut(", ".join(series.name for series in chart.series)))
     kind = "Bar chart" if chart.kind == BAR else "Line chart"
     count = len(chart.labels)
     return f"{kind}: {names}. {count} values each; the table below has them."
@@ -276,4 +277,4 @@ def _is_value(value: Any) -> bool:
     if not isinstance(value, Number) or len(value.text) > LONGEST_NUMBER:
         return False
     size = abs(float(value.text))
-    return size == 0 or LEAST <= size <= MOST
+    return size == 0 or MIN_SIZE <= size <= MAX_SIZE

@@ -1,9 +1,9 @@
-"""Renders what an agent sent as HTML that is safe to show; nothing else prints it.
+"""Renders content from agents as HTML that is safe to show. Nothing else prints it.
 
 Text passes through three steps: invisible characters are named, markdown-it renders it (no HTML, no
-images), and bleach filters it by an explicit allowlist. bleach is past its end of life, so it only
-sees HTML that markdown-it made, a test checks its output against nh3, and the page's content policy
-stands behind both.
+images), and bleach filters it by an explicit allowlist. bleach is past its end of life, so three
+measures limit the risk: bleach only sees HTML that markdown-it made, a test compares its output
+with that of nh3, and the page has a content policy.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from markdown_it.token import Token
 
 from inbox.rendering.blocks import blocks_in
 from inbox.rendering.blocks_html import blocks_html
-from inbox.rendering.diff_html import diff_html
-from inbox.rendering.files import Files, inline_data, name_unseen
+from inbox.rendering.diffs.diff_html import diff_html
+from inbox.rendering.diffs.unified_diffs import unified
+from inbox.rendering.files import Files, inline_data, name_unseen, text_length
 from inbox.rendering.json_text import indented, read
 from inbox.rendering.left_out import LeftOut
-from inbox.rendering.links import ABSOLUTE
-from inbox.rendering.markdown import (
+from inbox.rendering.render_cache import cached
+from inbox.rendering.text import markdown_html
+from inbox.rendering.text.links import ABSOLUTE
+from inbox.rendering.text.markdown import (
     ALIGNED,
     TASK_ITEM,
     finished,
@@ -31,30 +34,29 @@ from inbox.rendering.markdown import (
     parser,
     shows_everything,
 )
-from inbox.rendering.render_cache import cached
-from inbox.rendering.syntax_colours import CLASSES, SIGNS
+from inbox.rendering.text.syntax_colours import CLASSES, SIGNS
 from inbox.rendering.tree import count_cut_lines, tree
-from inbox.rendering.unified_diffs import unified
-from pages.characters.invisible import reveal
+from pages.characters.invisible import reveal, reveal_value
 
 RAW, FORMATTED = "raw", "formatted"
 LEFT_OUT = "left_out"
-MOST_SAID, LONGEST_SAID = 50, 300  # of what the sender says that it left out
+MAX_SAID, LONGEST_SAID = 50, 300  # limits of the list of parts that the sender left out
 FORMATTED_AT_ONCE = 20_000
-SHOWN_AT_MOST = 200_000
+MAX_SHOWN = 200_000
 LONG = 3_000
-# A page of prose has a few hundred of them; a hostile table of 20 kB has 26,000, and takes bleach a
+# A page of prose has a few hundred tokens. A hostile table of 20 kB has 26,000, and takes bleach a
 # second.
-MOST_TOKENS = 8_000
-MOST_TOKENS_WHEN_ASKED = 20_000
-# Characters that can start inline markup, a line or a cell. The parser tries each of them, up to a
-# tenth of a millisecond long, even where no token comes of it: 195 kB of "![" took 15 seconds.
+MAX_TOKENS = 8_000
+MAX_TOKENS_WHEN_ASKED = 20_000
+# Characters that can start inline markup, a line or a cell. The parser tries each of them, for up
+# to a tenth of a millisecond, even if no token results: 195 kB of "![" took 15 seconds.
 MARK = re.compile(r"[\[\]!*_~`<&\\|\n]")
-MOST_HTML = 400_000
+MAX_HTML = 400_000
 
 TAGS = frozenset(
     {
         "a",
+        "bdi",
         "blockquote",
         "br",
         "code",
@@ -71,8 +73,8 @@ TAGS = frozenset(
     }
     | {"h3", "h4", "h5", "h6", "span", "table", "tbody", "td", "th", "thead", "tr", "ul"}
 )
-COLOURS = {*CLASSES.values(), *SIGNS.values()}
-# Around every table, so that a broad one scrolls and the page does not.
+CLASSES_OF_SPANS = {*CLASSES.values(), *SIGNS.values(), markdown_html.MARK, markdown_html.SPACES}
+# Surrounds every table, so that a wide table scrolls and the page does not.
 TABLE = '<div class="scroll" tabindex="0" role="group" aria-label="Table">'
 CELLS = set(ALIGNED.values())
 
@@ -81,17 +83,18 @@ NOTHING = SafeString()
 
 
 @dataclass(frozen=True, slots=True)
-class Details:
-    """Holds the content of the frame: `html` if it could be formatted, else `plain`; neither if it
-    is too long for a page. `left_out` names each thing that the frame does not show, and where it
-    is; it is empty if every character is in sight."""
+class RenderedDetails:
+    """Holds the content of the frame: `html` if it could be formatted, or `plain`; neither if it is
+    too long for a page. `left_out` names each part that the frame does not show, and where to see
+    it. `left_out` is empty if every character is in sight."""
 
     html: SafeString = NOTHING
     plain: str = ""
     length: int = 0
     may_be_formatted: bool = False
+    is_json: bool = False  # True if `plain` is JSON
     left_out: tuple[str, ...] = ()
-    has_all_text: bool = True  # files may still be left out
+    has_all_text: bool = True  # True even if only files are left out
 
     @property
     def is_long(self) -> bool:
@@ -99,7 +102,7 @@ class Details:
 
     @property
     def is_too_long(self) -> bool:
-        return self.length > SHOWN_AT_MOST
+        return self.length > MAX_SHOWN
 
     @property
     def size(self) -> str:
@@ -116,10 +119,10 @@ def render(
     asked_for: str = "",
     inputs_apart: bool = False,
     files: Files | None = None,
-) -> Details | None:
-    """Returns the rendered details; None if nothing was sent. `asked_for` is what the reader chose:
-    `raw`, `formatted` or neither. `inputs_apart` leaves choices and fields out. `files` are
-    the pictures and files of the delivery."""
+) -> RenderedDetails | None:
+    """Returns the rendered details, or None if there are none. `asked_for` is the reader's choice:
+    `raw`, `formatted` or neither. `inputs_apart` leaves choices and fields out. `files` are the
+    pictures and files of the delivery."""
     if details_json is None:
         return None
     if asked_for not in {RAW, FORMATTED}:
@@ -141,24 +144,25 @@ def shows_all_text(details_json: str) -> bool:
 
 def _rendered(
     details_json: str, asked_for: str, *, inputs_apart: bool, files: Files | None
-) -> Details:
+) -> RenderedDetails:
     value = read(details_json)
     text = value if isinstance(value, str) else details_json
     length = len(text.encode())
     if files and asked_for != RAW:
-        length -= sum(len(data) for data in inline_data(blocks_in(value)))
-    if length > SHOWN_AT_MOST:
+        length -= sum(len(data) - text_length(data) for data in inline_data(blocks_in(value)))
+    if length > MAX_SHOWN:
         whole = f"Details of {_size(length)}, too long for a page: download them"
-        return Details(length=length, left_out=(whole,), has_all_text=False)
+        return RenderedDetails(length=length, left_out=(whole,), has_all_text=False)
     if asked_for == RAW:
         raw = text if isinstance(value, str) else indented(text)
         left_out = LeftOut()
         name_unseen(blocks_in(value), left_out)
         _name_what_was_left_out(value, left_out)
-        return Details(
-            plain=reveal(raw),
+        return RenderedDetails(
+            plain=reveal_value(raw),
             length=length,
             may_be_formatted=True,
+            is_json=not isinstance(value, str),
             left_out=left_out.phrases,
         )
     if not isinstance(value, str):
@@ -170,17 +174,17 @@ def _rendered(
         left_out = LeftOut()
         count_cut_lines(diff, left_out)
         html = diff_html(diff, label="Changes")
-        return Details(
+        return RenderedDetails(
             html=html,
             length=length,
             left_out=left_out.phrases,
             has_all_text=not left_out.has_text,
         )
     if length > FORMATTED_AT_ONCE and asked_for != FORMATTED:
-        return Details(plain=reveal(text), length=length, may_be_formatted=True)
-    most = MOST_TOKENS_WHEN_ASKED if asked_for == FORMATTED else MOST_TOKENS
+        return RenderedDetails(plain=reveal_value(text), length=length, may_be_formatted=True)
+    most = MAX_TOKENS_WHEN_ASKED if asked_for == FORMATTED else MAX_TOKENS
     html = formatted(text, most_tokens=most)
-    return Details(html=html, plain="" if html else reveal(text), length=length)
+    return RenderedDetails(html=html, plain="" if html else reveal_value(text), length=length)
 
 
 def _of_object(
@@ -190,12 +194,12 @@ def _of_object(
     is_asked_for: bool,
     inputs_apart: bool,
     files: Files | None,
-) -> Details:
+) -> RenderedDetails:
     blocks = blocks_in(value)
     left_out = LeftOut()
     if blocks is None:
         html = tree(value, left_out)
-        return Details(
+        return RenderedDetails(
             html=html,
             length=length,
             left_out=left_out.phrases,
@@ -211,7 +215,7 @@ def _of_object(
         left_out=left_out,
         beside={name: one for name, one in value.items() if name not in shown_apart},
     )
-    return Details(
+    return RenderedDetails(
         html=html,
         length=length,
         may_be_formatted=markdown.is_left_plain,
@@ -221,10 +225,10 @@ def _of_object(
 
 
 def _name_what_was_left_out(value: Any, left_out: LeftOut) -> set[str]:
-    """Names what the sender of typed blocks says that it left out of them. Returns the names of the
-    members that say it."""
+    """Names the parts that were left out of typed blocks, as the sender reports. Returns the names
+    of the members that report it."""
     phrases = value.get(LEFT_OUT) if blocks_in(value) is not None else None
-    if not isinstance(phrases, list) or not 0 < len(phrases) <= MOST_SAID:
+    if not isinstance(phrases, list) or not 0 < len(phrases) <= MAX_SAID:
         return set()
     if not all(isinstance(one, str) and 0 < len(one) <= LONGEST_SAID for one in phrases):
         return set()
@@ -237,8 +241,8 @@ class _Markdown:
     """Formats the markdown of several blocks within one budget."""
 
     def __init__(self, *, is_asked_for: bool) -> None:
-        self.length_left = SHOWN_AT_MOST if is_asked_for else FORMATTED_AT_ONCE
-        self.tokens_left = MOST_TOKENS_WHEN_ASKED if is_asked_for else MOST_TOKENS
+        self.length_left = MAX_SHOWN if is_asked_for else FORMATTED_AT_ONCE
+        self.tokens_left = MAX_TOKENS_WHEN_ASKED if is_asked_for else MAX_TOKENS
         self.marks_left = self.tokens_left
         self.is_left_plain = False
 
@@ -255,9 +259,9 @@ class _Markdown:
         return _html(text, tokens) if self.tokens_left >= 0 else NOTHING
 
 
-def formatted(text: str, *, most_tokens: int = MOST_TOKENS) -> SafeString:
-    """Returns markdown as safe HTML; empty if it is too complex to format in good time, or if the
-    HTML would not show all of it."""
+def formatted(text: str, *, most_tokens: int = MAX_TOKENS) -> SafeString:
+    """Returns markdown as safe HTML. Returns an empty text if the markdown is too complex to format
+    quickly, or if the HTML would not show all of it."""
     if _marks(text) > most_tokens:
         return NOTHING
     tokens = parsed(text)
@@ -275,20 +279,20 @@ def _count(tokens: list[Token]) -> int:
 def _html(text: str, tokens: list[Token]) -> SafeString:
     tokens = finished(tokens)
     html = parser.renderer.render(tokens, parser.options, {})
-    if len(html) > MOST_HTML or not shows_everything(text, tokens):
+    if len(html) > MAX_HTML or not shows_everything(text, tokens):
         return NOTHING
     clean = bleach.clean(
         html, tags=TAGS, attributes=_is_allowed, protocols=["http", "https", "mailto"]
     )
     framed = clean.replace("<table>", f"{TABLE}<table>").replace("</table>", "</table></div>")
-    return mark_safe(framed)  # noqa: S308 - the one place; the module says what stands before it
+    return mark_safe(framed)  # noqa: S308 - only here; the module lists the checks before it
 
 
 def _is_allowed(tag: str, name: str, value: str) -> bool:
     if tag == "a":
         return name == "rel" or (name == "href" and bool(ABSOLUTE.match(value)))
     if tag == "span":
-        return name == "class" and value in COLOURS
+        return name == "class" and value in CLASSES_OF_SPANS
     if tag in {"td", "th"}:
         return name == "class" and value in CELLS
     if tag == "li":

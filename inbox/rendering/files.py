@@ -1,11 +1,12 @@
-"""Renders `image` and `file` blocks: pictures from our own origin, written again, and rows of files
-to download."""
+"""Renders `image` and `file` blocks. Pictures are re-encoded and come from our own origin. Files
+are rows with a download."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,8 @@ from inbox.rendering.blocks import others
 from inbox.rendering.left_out import LeftOut
 from inbox.rendering.render_cache import cached
 from inbox.rendering.tree import quiet
-from pages.characters.invisible import reveal
+from pages.characters.directions import isolated
+from pages.characters.invisible import reveal_value
 from pages.sizes import size
 from wake.blobs import pictures
 from wake.blobs.pictures import Damaged, NotShowable, Picture
@@ -28,16 +30,21 @@ from wake.blobs.references import may_have
 from wake.models import UploadedBlob
 
 IMAGE, FILE = "image", "file"
-MOST_FILES = 50  # of a page
-# Of the pictures that came in the delivery itself, together: opening the page decodes them.
-MOST_INLINE_PIXELS = pictures.MOST_PIXELS
-MOST_CACHED_BYTES = 500_000
-# The room for a picture, in pixels (static/css/details.css). Letters of one that is shrunk to less
-# than a quarter cannot be read.
+MAX_FILES = 50  # files on one page
+# Limits the pixels of all pictures in the details of a delivery together, because opening the page
+# decodes these pictures.
+MAX_INLINE_PIXELS = pictures.MAX_PIXELS
+MAX_CACHED_BYTES = 500_000
+# The room for a picture, in pixels (static/css/details.css). Letters in a picture that is shrunk to
+# less than a quarter cannot be read.
 ROOM = (920, 544)
-MOST_SHRUNK = 4
-MAX_HEIGHT = 544  # in pixels, 34rem of static/css/details.css; the link opens all of it
+MAX_SHRUNK = 4
+MAX_HEIGHT = 544  # in pixels, 34rem of static/css/details.css; the link opens the whole picture
 
+# This precedes the base64 of a picture in a data URL.
+_HEAD = re.compile(r"data:image/(?:png|jpe?g|gif|webp);base64", re.IGNORECASE | re.ASCII)
+# Wrapped base64 has long lines. Words with blanks between them are text.
+_BASE64 = re.compile(r"\s*+(?:[A-Za-z0-9+/]{40,}+\s++)*+[A-Za-z0-9+/]*+={0,2}\s*+", re.ASCII)
 PICTURE = (
     '<figure class="picture"><a href="{0}"><img src="{0}" alt="{1}" width="{2}" height="{3}"'
     ' loading="lazy" decoding="async"></a>{4}</figure>'
@@ -62,25 +69,26 @@ NO_FILE = "This file is not there: it was not uploaded by this agent, or is gone
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Holds the delivery that pictures are addressed by, and its blobs, without their content."""
+    """Holds the delivery for the addresses of pictures, and its blobs, without their content."""
 
     delivery_id: UUID
     blobs: Mapping[UUID, UploadedBlob]
 
     @property
     def key(self) -> str:
-        """Names what the rendered page depends on, beside the details."""
+        """Returns a cache key for everything except the details that the rendered page depends
+        on."""
         return ":".join(map(str, [self.delivery_id, *sorted(self.blobs)]))
 
 
 class FileBlocks:
-    """Counts what the pictures and files of one page may take."""
+    """Counts the size of one page's pictures and files."""
 
     def __init__(self, files: Files, left_out: LeftOut) -> None:
         self.files = files
         self.left_out = left_out
-        self.files_left = MOST_FILES
-        self.pixels_left = MOST_INLINE_PIXELS
+        self.files_left = MAX_FILES
+        self.pixels_left = MAX_INLINE_PIXELS
 
     def html(self, block: Any) -> SafeString | None:
         """Renders an `image` or a `file` block; returns None for any other or a malformed one."""
@@ -88,30 +96,31 @@ class FileBlocks:
             case {"type": "image", "alt": str(alt)} if alt.strip() and _has_source(block):
                 return self._picture(block, alt)
             case {"type": "file", "blob": str(blob), "name": str(name)} if name.strip():
-                return self._file(blob, reveal(name))
+                return self._file(blob, reveal_value(name))
         return None
 
     def others(self, block: dict[str, Any]) -> dict[str, Any]:
-        """Returns the members of such a block that its picture or row does not show."""
+        """Returns the members of a picture or file block that its picture or row does not show."""
         if block["type"] == FILE:
             shown = ["name", *(["blob"] if self._blob(block["blob"]) else [])]
             return others(block, *shown)
         has_blob = "blob" in block
-        is_shown = not has_blob or self._blob(block["blob"])
         members = others(
             block,
             "alt",
             *(["caption"] if isinstance(block.get("caption"), str) else []),
-            *(["blob" if has_blob else "data"] if is_shown else []),
+            *(["blob"] if has_blob and self._blob(block["blob"]) else []),
         )
-        return without_base64(members, self.left_out)
+        # Without a blob, the data is the picture: it is shown, or the page says that it cannot be
+        # shown.
+        return without_base64(members, self.left_out if has_blob else LeftOut())
 
     def _picture(self, block: dict[str, Any], alt: str) -> SafeString:
         try:
             digest, width, height, is_animated = self._shown(block)
         except NotShowable as reason:
             self.left_out.file("A picture that cannot be shown")
-            missing = format_html(MISSING, quiet(NOT_SHOWN.format(reason)), reveal(alt))
+            missing = format_html(MISSING, quiet(NOT_SHOWN.format(reason)), reveal_value(alt))
             return missing + _caption(block)
         if is_animated:
             self.left_out.file("An animation, except its first frame")
@@ -120,13 +129,14 @@ class FileBlocks:
         if _is_shrunk(width, height):
             self.left_out.file(SHRUNK_PICTURE.format(width, height))
             note += quiet(SHRUNK.format(width, height))
-        under = format_html(UNDER, note, _caption(block), ALT.format(reveal(alt)))
+        under = format_html(UNDER, note, _caption(block), ALT.format(reveal_value(alt)))
         shown_height = min(height, MAX_HEIGHT)
         shown_width = max(1, round(width * shown_height / height)) if height else width
-        return format_html(PICTURE, url, reveal(alt), shown_width, shown_height, under)
+        return format_html(PICTURE, url, reveal_value(alt), shown_width, shown_height, under)
 
     def _shown(self, block: dict[str, Any]) -> tuple[str, int, int, bool]:
-        """Returns the digest, the size and whether it is animated. Raises NotShowable."""
+        """Returns the picture's digest, its size, and whether it is animated. Raises
+        NotShowable."""
         self.files_left -= 1
         if self.files_left < 0:
             raise NotShowable(TOO_MANY)
@@ -161,12 +171,12 @@ class FileBlocks:
 
 
 def shows_files(details_json: str | None) -> bool:
-    """Returns whether there may be a picture or a file in the details, without reading them."""
+    """Returns whether the details may contain a picture or a file, without parsing them."""
     return any(may_have(details_json, "wake_blocks", kind) for kind in (IMAGE, FILE))
 
 
 def inline_data(blocks: Iterable[Any] | None) -> Iterator[str]:
-    """Yields the base64 texts of the pictures that came with the delivery itself."""
+    """Yields the base64 texts of the pictures that are part of the delivery."""
     for block in blocks or ():
         match block:
             case {"type": "image", "data": str(data)} if "blob" not in block:
@@ -178,7 +188,7 @@ def name_unseen(blocks: Iterable[Any] | None, left_out: LeftOut) -> None:
     for block in blocks or ():
         match block:
             case {"type": "file", "name": str(name)}:
-                left_out.file(_to_download(reveal(name)))
+                left_out.file(_to_download(reveal_value(name)))
             case {"type": "image"}:
                 left_out.file("Pictures, in the formatted view")
 
@@ -188,20 +198,38 @@ def _to_download(name: str) -> str:
 
 
 def without_data(block: Any, left_out: LeftOut | None = None) -> Any:
-    """Returns a malformed block as it can be shown: no person reads base64."""
+    """Returns a malformed block without its base64, which no person reads."""
     is_image = isinstance(block, dict) and block.get("type") == IMAGE
     return without_base64(block, left_out or LeftOut()) if is_image else block
 
 
 def without_base64(members: dict[str, Any], left_out: LeftOut) -> dict[str, Any]:
-    if "data" not in members:
+    """Returns the members without base64. Other text of `data` stays, because a person may have to
+    read it."""
+    data = members.get("data")
+    if not isinstance(data, str):
+        return members
+    head, comma, base64_text = data.rpartition(",")
+    if not _is_base64(base64_text):
         return members
     left_out.file("A picture as base64, in the raw view")
-    return {name: value for name, value in members.items() if name != "data"}
+    if not (head or comma) or _HEAD.fullmatch(head):
+        return {name: value for name, value in members.items() if name != "data"}
+    return {**members, "data": f"{head}{comma}…"}
+
+
+def text_length(data: str) -> int:
+    """Returns how many characters of the data of a picture are shown as text."""
+    head, _, base64_text = data.rpartition(",")
+    return len(head) if _is_base64(base64_text) else len(data)
+
+
+def _is_base64(text: str) -> bool:
+    return bool(_BASE64.fullmatch(text))
 
 
 def decoded(data: str) -> bytes:
-    """Returns the bytes of a base64 text, which may be wrapped, or a data URL. Raises
+    """Returns the bytes of a base64 text, which may be wrapped or a data URL. Raises
     NotShowable."""
     try:
         return base64.b64decode("".join(data.rpartition(",")[2].split()), validate=True)
@@ -213,9 +241,9 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def inline_picture(content: bytes, *, most_pixels: int = MOST_INLINE_PIXELS) -> Picture:
-    """Returns the picture as browsers get it; a small one is kept in memory, like rendered details.
-    Raises NotShowable, and TooManyPictures if others are decoded for too long."""
+def inline_picture(content: bytes, *, most_pixels: int = MAX_INLINE_PIXELS) -> Picture:
+    """Returns the picture in the form that browsers get. A small picture stays in memory, like
+    rendered details. Raises NotShowable, and TooManyPictures if others take too long to decode."""
 
     def rewrite() -> Picture:
         with pictures.place_to_show():
@@ -225,7 +253,7 @@ def inline_picture(content: bytes, *, most_pixels: int = MOST_INLINE_PIXELS) -> 
         content,
         asked_for="picture",
         make=rewrite,
-        may_keep=lambda picture: len(picture.content) <= MOST_CACHED_BYTES,
+        may_keep=lambda picture: len(picture.content) <= MAX_CACHED_BYTES,
     )
     if picture.width * picture.height > most_pixels:
         raise NotShowable(TOO_MANY)
@@ -233,7 +261,7 @@ def inline_picture(content: bytes, *, most_pixels: int = MOST_INLINE_PIXELS) -> 
 
 
 def _is_shrunk(width: int, height: int) -> bool:
-    return width > MOST_SHRUNK * ROOM[0] or height > MOST_SHRUNK * ROOM[1]
+    return width > MAX_SHRUNK * ROOM[0] or height > MAX_SHRUNK * ROOM[1]
 
 
 def _has_source(block: dict[str, Any]) -> bool:
@@ -242,4 +270,8 @@ def _has_source(block: dict[str, Any]) -> bool:
 
 def _caption(block: dict[str, Any]) -> SafeString:
     text = block.get("caption")
-    return format_html(CAPTION, reveal(text)) if isinstance(text, str) and text else SafeString()
+    return (
+        format_html(CAPTION, isolated(reveal_value(text)))
+        if isinstance(text, str) and text
+        else SafeString()
+    )

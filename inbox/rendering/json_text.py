@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-# In characters: 200 kB of values in sixty lists become 13 MB when each has a line of its own.
+# In characters: 200 kB of values in sixty nested lists become 13 MB if each has its own line.
 LONGEST_INDENTED = 600_000
 
 _ESCAPE = re.compile(
@@ -19,8 +19,8 @@ _ESCAPE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """Keeps a number as it was sent: a float would lose digits of 0.10 and 12345678901234567890. It
-    equals no text, and 1 differs from 1.0."""
+    """Holds a number as it was sent, because a float would lose digits of 0.10 and
+    12345678901234567890. A Number never equals a text, and 1 differs from 1.0."""
 
     text: str
 
@@ -34,13 +34,13 @@ def read(text: str) -> Any:
 
 
 def readable(text: str) -> str:
-    """Returns the same JSON with one member a line, and needless escapes as letters."""
+    """Returns the same JSON with one member on each line, and needless escapes as letters."""
     return _ESCAPE.sub(_letter, indented(text))
 
 
 def indented(text: str) -> str:
-    """Returns the same JSON with one member a line, each token exactly as it was sent; on one line
-    if it were too long."""
+    """Returns the same JSON with one member on each line, and each token exactly as it was sent. If
+    the result would be too long, returns the JSON on one line."""
     lines: str = msgspec.json.format(text, indent=2)
     return lines if len(lines) <= LONGEST_INDENTED else msgspec.json.format(text, indent=0)
 
@@ -66,8 +66,16 @@ def written(value: Any, margin: str = "") -> str:
 
 
 def _letter(escape: re.Match[str]) -> str:
-    """Returns the character of an escape; keeps the escape of a character that cannot be seen."""
+    """Returns the character of an escape. An invisible character stays an escape."""
     if not escape[0].startswith("\\u"):
         return escape[0]
     letter: str = json.loads(f'"{escape[0]}"')
     return letter if not letter.isascii() and letter.isprintable() else escape[0]
+
+
+def as_typed(content: str | None) -> str:
+    """Returns the initial text of the text area."""
+    if content is None:
+        return ""
+    value = json.loads(content)
+    return value if isinstance(value, str) else readable(content)

@@ -1,4 +1,4 @@
-"""Collects what a rendering does not show, so that the page can say so."""
+"""Collects the parts that a rendering does not show, so that the page can name them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MAX_NAMED = 12
 
 
 class LeftOut:
-    """Counts equal things together, and names the others one by one."""
+    """Counts equal parts together, and names the others one by one."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -17,7 +17,7 @@ class LeftOut:
         self._files: dict[str, None] = {}
 
     def count(self, number: int, noun: str, *, where: str = IN_RAW) -> None:
-        """Adds so many of a thing whose plural has an "s"."""
+        """Adds this many parts. The plural of the noun has an "s"."""
         if number > 0:
             self._counts[noun, where] += number
 
@@ -25,7 +25,7 @@ class LeftOut:
         self._named[phrase] = None
 
     def file(self, phrase: str) -> None:
-        """Adds a file or a picture, whose content is no text of the details."""
+        """Adds a file or a picture, whose content is not a text of the details."""
         self._files[phrase] = None
 
     @property
@@ -35,7 +35,7 @@ class LeftOut:
 
     @property
     def phrases(self) -> tuple[str, ...]:
-        """Returns a phrase for each thing, such as `14 rows of a table, in the raw view`."""
+        """Returns a phrase for each kind of part, such as `14 rows of a table, in the raw view`."""
         counted = [
             f"{number:,} {noun if number == 1 else plural(noun)}, {where}"
             for (noun, where), number in self._counts.items()

@@ -1,7 +1,7 @@
 """Caches rendered details by their content, so that a page does not render them twice.
 
-The cache is in the memory of this process and lasts minutes, so that what retention erases does not
-survive elsewhere.
+The cache is in the memory of this process for a few minutes, so that content erased by retention
+does not survive elsewhere.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from django.core.cache import caches
 
-# Increase it with every change of the renderer's output.
-RENDERER_VERSION = 10
+# Increase this number with every change of the renderer's output.
+RENDERER_VERSION = 13
 
 Rendered = TypeVar("Rendered")
 
@@ -25,7 +25,7 @@ def cached(
     make: Callable[[], Rendered],
     may_keep: Callable[[Rendered], bool] = lambda _: True,
 ) -> Rendered:
-    """Returns what `make` returned for this content before, or calls it."""
+    """Returns the earlier result of `make` for this content, or else calls `make`."""
     source = content.encode() if isinstance(content, str) else content
     digest = hashlib.sha256(source).hexdigest()
     key = f"{RENDERER_VERSION}:{asked_for}:{digest}"

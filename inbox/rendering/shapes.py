@@ -1,4 +1,4 @@
-"""Recognises what a JSON value stands for: a conversation, an amount of money, a time, or rows."""
+"""Recognises the meaning of a JSON value: a conversation, an amount of money, a time, or rows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ SPEAKERS = ("from", "speaker", "role", "author", "sender", "by", "who", "name")
 TEXTS = ("said", "text", "message", "content", "body", "says")
 TIMES = ("at", "time", "timestamp", "date", "sent_at", "created_at")
 AMOUNTS = ("value", "amount")
-MOST_COLUMNS = 6
+MAX_COLUMNS = 6
 LONGEST_CELL = 80
 
-# As people write amounts: 10.999 and -0 are shown as they were sent, with their currency beside.
+# As people write amounts. 10.999 and -0 are shown as they were sent, with their currency beside
+# them.
 _DIGITS = re.compile(r"(?!-0(?:\.00?)?$)-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,2})?", re.ASCII)
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+(?:\.|$))")
@@ -24,7 +25,7 @@ _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-# Names that are written in capitals.
+# Words that are written in capitals in a name.
 _INITIALS = {
     *("api", "csv", "eur", "html", "http", "https", "iban", "id", "ip", "json"),
     *("pdf", "sql", "uri", "url", "usd", "utc", "uuid", "vat", "xml"),
@@ -33,7 +34,7 @@ _IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SpokenTurn:
     """Holds what one speaker said; `at` is empty if the agent sent no time."""
 
     speaker: str
@@ -41,26 +42,29 @@ class Turn:
     at: str
 
 
-def conversation(value: list[Any]) -> list[Turn]:
-    """Returns the turns of a list of objects with a speaker and a text; else none."""
+def conversation(value: list[Any]) -> list[SpokenTurn]:
+    """Returns the turns of a list of objects that have a speaker and a text. For any other value,
+    returns no turns."""
     turns = [_turn(entry) for entry in value]
     return [turn for turn in turns if turn] if turns and all(turns) else []
 
 
 def money(value: dict[str, Any]) -> str:
-    """Returns `EUR 1,180.00` for `{"value": "1180.00", "currency": "EUR"}`; else an empty text."""
+    """Returns `EUR 1,180.00` for `{"value": "1180.00", "currency": "EUR"}`; otherwise an empty
+    text."""
     name = name_of_amount(value) if len(value) == 2 else ""
     return money_of(value, name) if name else ""
 
 
 def name_of_amount(value: dict[str, Any]) -> str:
-    """Returns the member that is an amount in the object's `currency`; empty if there is none."""
+    """Returns the name of the member that is an amount in the object's `currency`, or an empty text
+    if there is none."""
     names = [name for name in AMOUNTS if name in value]
     return names[0] if len(names) == 1 and money_of(value, names[0]) else ""
 
 
 def money_of(value: dict[str, Any], name: str) -> str:
-    """Returns the member of this name as an amount in the object's `currency`; else an empty
+    """Returns the member of this name as an amount in the object's `currency`; otherwise an empty
     text."""
     amount, currency = value[name], value.get("currency")
     digits = str(amount) if isinstance(amount, Number | str) else ""
@@ -70,8 +74,8 @@ def money_of(value: dict[str, Any], name: str) -> str:
 
 
 def moment(text: str) -> str:
-    """Returns `18 Nov 2026, 19:02:11 UTC` for a time in ISO 8601, and `18 Nov 2026` for a day; else
-    an empty text. The time stays in the zone that the agent named."""
+    """Returns `18 Nov 2026, 19:02:11 UTC` for a time in ISO 8601, and `18 Nov 2026` for a day;
+    otherwise an empty text. The time stays in the time zone that the agent named."""
     try:
         if _DAY.fullmatch(text):
             return _day(date.fromisoformat(text))
@@ -80,31 +84,32 @@ def moment(text: str) -> str:
             day, clock, zone = match.groups()
             words = f"{_day(date.fromisoformat(day))}, {clock}"
             return f"{words} UTC" if zone == "Z" else f"{words} UTC{zone}" if zone else words
-    except ValueError:  # such as 2026-02-30
+    except ValueError:  # a date that does not exist, such as 2026-02-30
         return ""
     return ""
 
 
 def columns(value: list[Any]) -> list[str]:
-    """Returns the names of the columns if the list is two or more small objects of one shape."""
+    """Returns the names of the columns if the list is two or more small objects with the same
+    members."""
     if len(value) < 2 or not all(isinstance(row, dict) for row in value):
         return []
     names = list(value[0])
-    is_narrow = 1 < len(names) <= MOST_COLUMNS
+    is_narrow = 1 < len(names) <= MAX_COLUMNS
     if not is_narrow or any(list(row) != names for row in value):
         return []
     return names if all(_is_cell(cell) for row in value for cell in row.values()) else []
 
 
 def words(name: str) -> str:
-    """Returns `Customer ID` for the name `customer_id`; other names stay as they are."""
+    """Returns `Customer ID` for the name `customer_id`. Other names stay unchanged."""
     if len(name) < 2 or not _IDENTIFIER.fullmatch(name):
         return name
     parts = [part.upper() if part in _INITIALS else part for part in name.split("_")]
     return " ".join([parts[0][:1].upper() + parts[0][1:], *parts[1:]])
 
 
-def _turn(entry: Any) -> Turn | None:
+def _turn(entry: Any) -> SpokenTurn | None:
     if not isinstance(entry, dict) or not 2 <= len(entry) <= 3:
         return None
     speaker = next((name for name in SPEAKERS if name in entry), "")
@@ -113,7 +118,7 @@ def _turn(entry: Any) -> Turn | None:
     is_whole = entry.keys() == {speaker, text, at} - {""}
     if not (speaker and text and is_whole and all(isinstance(one, str) for one in entry.values())):
         return None
-    return Turn(entry[speaker], entry[text], entry.get(at, ""))
+    return SpokenTurn(entry[speaker], entry[text], entry.get(at, ""))
 
 
 def _day(day: date) -> str:

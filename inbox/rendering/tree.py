@@ -1,4 +1,4 @@
-"""Renders a JSON value of any size as names and values that a person can read."""
+"""Renders a JSON value of any size as readable names and values."""
 
 from __future__ import annotations
 
@@ -10,28 +10,35 @@ from typing import Any
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from inbox.answering.editing.step_budget import StepBudget
-from inbox.answering.editing.word_diffs import Changes
 from inbox.rendering import shapes
-from inbox.rendering.diff_html import diff_html
+from inbox.rendering.diffs.diff_html import diff_html
+from inbox.rendering.diffs.step_budget import StepBudget
+from inbox.rendering.diffs.unified_diffs import (
+    AFTER,
+    BEFORE,
+    compared,
+    says_before_and_after,
+    unified,
+)
+from inbox.rendering.diffs.word_diffs import Changes
 from inbox.rendering.json_text import Number
 from inbox.rendering.left_out import LeftOut
-from inbox.rendering.links import REL, hidden_host, is_url
-from inbox.rendering.unified_diffs import AFTER, BEFORE, compared, says_before_and_after, unified
-from pages.characters.invisible import reveal
+from inbox.rendering.text.links import REL, hidden_host, is_url
+from pages.characters.directions import isolated
+from pages.characters.invisible import reveal_value
 from pages.characters.look_alike_marks import mark_look_alikes
 from pages.characters.look_alikes import foreign_scripts, label_look
 
-MOST_LINES = 400
+MAX_LINES = 400
 OPEN_WHEN_SHORT = 6
-MOST_AT_ONCE = 12  # of a list; the rest is folded
+MAX_AT_ONCE = 12  # items of a list that are open; the rest is folded
 OPEN_LEVELS = 2
 ONE_LINE = 120
 FEW, SHORT = 8, 80
 BETWEEN = " · "
 EMPTY = "empty"
 LONGEST_LOOKED_AT = 200
-# A long value stands below its name and has the whole width.
+# A long value is below its name and has the whole width.
 NARROW = "<div><dt>{}</dt><dd>{}</dd></div>"
 BROAD = '<div class="pairs__broad"><dt>{}</dt><dd>{}</dd></div>'
 TABLE = (
@@ -44,7 +51,7 @@ TURN = (
     '<li><p class="talk__who"><b><bdi dir="auto">{}</bdi></b> {}</p>'
     '<div class="talk__words">{}</div></li>'
 )
-# Open, because what is folded is not in sight; a person can close it.
+# Open, because folded content is not in sight. A person can close the fold.
 MORE = '<details class="fold" open><summary>Show {} more</summary>{}</details>'
 FOLD = '<details class="fold" open><summary>{} {}</summary>{}</details>'
 
@@ -53,7 +60,7 @@ Frame = Callable[[SafeString], SafeString]
 
 
 class Money(str):
-    """Marks a text that is an amount with its currency."""
+    """Marks a text as an amount with a currency."""
 
     __slots__ = ()
 
@@ -63,17 +70,17 @@ def tree(value: Any, left_out: LeftOut | None = None) -> SafeString:
 
 
 class Tree:
-    """Counts its lines, so that 2,000 nested objects stay one page, and the steps of its
-    comparisons."""
+    """Counts its lines and the steps of its comparisons, so that even 2,000 nested objects fit one
+    page."""
 
     def __init__(self, left_out: LeftOut | None = None) -> None:
         self.left_out = LeftOut() if left_out is None else left_out
-        self.left = MOST_LINES
+        self.left = MAX_LINES
         self.budget = StepBudget()
 
     def block(self, value: dict[str, Any] | list[Any], level: int = 0) -> SafeString:
-        """Renders an object or a list, each member on its own line; `before` and `after` share
-        one."""
+        """Renders an object or a list, with each member on its own line. `before` and `after` share
+        one line."""
         if not value:
             return quiet(EMPTY)
         if isinstance(value, list):
@@ -123,7 +130,7 @@ class Tree:
         return format_html(FOLD, len(value), _noun(value), html)
 
     def _shape(self, value: dict[str, Any] | list[Any]) -> SafeString | None:
-        """Renders money, a conversation or equal rows; None for any other value."""
+        """Renders money, a conversation or equal rows. Returns None for any other value."""
         if isinstance(value, dict):
             amount = shapes.money(value)
             return format_html(MONEY, amount) if amount else None
@@ -133,11 +140,11 @@ class Tree:
             return self._rows(columns, value)
         return None
 
-    def _talk(self, turns: list[shapes.Turn]) -> SafeString:
+    def _talk(self, turns: list[shapes.SpokenTurn]) -> SafeString:
         most = max(0, self.left)
         self.left -= len(turns)
         lines = [
-            format_html(TURN, reveal(turn.speaker), _at(turn.at), _text(turn.text))
+            format_html(TURN, isolated(reveal_value(turn.speaker)), _at(turn.at), _text(turn.text))
             for turn in turns[:most]
         ]
         rest = self._rest(len(turns) - len(lines), "message of a conversation")
@@ -155,13 +162,14 @@ class Tree:
         return _folded(lines, partial(format_html, TABLE, head)) + rest
 
     def compared(self, before: Any, after: Any) -> SafeString | None:
-        """Renders what changes; None if nothing does or the two cannot be compared."""
+        """Renders the changes. Returns None if there are no changes, or if the two values cannot be
+        compared."""
         if self.left <= 0:
             return None
         return self._diff(compared(before, after, budget=self.budget))
 
     def diff(self, text: str) -> SafeString | None:
-        """Renders a unified diff; None for any other text."""
+        """Renders a unified diff. Returns None for any other text."""
         return self._diff(unified(text)) if self.left > 0 else None
 
     def _diff(self, changes: Changes | None) -> SafeString | None:
@@ -183,12 +191,12 @@ def count_cut_lines(changes: Changes, left_out: LeftOut) -> None:
 
 
 def _folded(lines: list[SafeString], frame: Frame) -> SafeString:
-    """Puts the first lines of a list into one frame, and the rest into another that is folded."""
-    if len(lines) <= MOST_AT_ONCE + 1:
+    """Puts the first lines of a list into one frame, and the rest into a second, folded frame."""
+    if len(lines) <= MAX_AT_ONCE + 1:
         return frame(_joined(lines))
-    rest = frame(_joined(lines[MOST_AT_ONCE:]))
-    first = frame(_joined(lines[:MOST_AT_ONCE]))
-    return first + format_html(MORE, len(lines) - MOST_AT_ONCE, rest)
+    rest = frame(_joined(lines[MAX_AT_ONCE:]))
+    first = frame(_joined(lines[:MAX_AT_ONCE]))
+    return first + format_html(MORE, len(lines) - MAX_AT_ONCE, rest)
 
 
 def _pairs(lines: SafeString) -> SafeString:
@@ -204,7 +212,7 @@ def _joined(lines: list[SafeString]) -> SafeString:
 
 
 def _with_money(value: dict[str, Any]) -> list[tuple[Any, Any]]:
-    """Returns the members; an amount and its currency are one."""
+    """Returns the members. An amount and its currency are one member."""
     amount = shapes.name_of_amount(value)
     if not amount:
         return list(value.items())
@@ -234,30 +242,30 @@ def _is_one_line(value: dict[str, Any] | list[Any]) -> bool:
 
 
 def _of_one_look(names: Iterable[str]) -> frozenset[str]:
-    """Returns the names that would look like another one of the same object."""
+    """Returns the names that look like another name of the same object."""
     looks = {name: label_look(shapes.words(name)) for name in names}
     counts = Counter(looks.values())
     return frozenset(name for name, its_look in looks.items() if counts[its_look] > 1)
 
 
 def _name(name: str | int, *, as_sent: bool = False) -> SafeString:
-    """Renders a name as words, or as it was sent; it says so if letters of another script look
+    """Renders a name as words, or as it was sent. Adds a mark if letters of another script look
     like Latin ones."""
     text = str(name)
     if not text.strip():
-        return quiet("no name" if not text else _blanks(text))
+        return quiet("no name" if not text else blanks(text))
     words = text if as_sent else shapes.words(text)
     is_marked = mark_look_alikes(words) != words
     is_looked_at = len(text) <= LONGEST_LOOKED_AT and not is_marked
     scripts = foreign_scripts(text) if is_looked_at else []
     return format_html(
         '<bdi dir="auto">{}</bdi>{}',
-        reveal(words),
+        isolated(reveal_value(words)),
         quiet(f" ({' and '.join(scripts)} letters)") if scripts else "",
     )
 
 
-def _blanks(text: str) -> str:
+def blanks(text: str) -> str:
     return "1 blank character" if len(text) == 1 else f"{len(text):,} blank characters"
 
 
@@ -278,12 +286,12 @@ def _scalar(value: Any) -> SafeString:
     if not isinstance(value, str):
         return quiet({True: "yes", False: "no", None: "none"}[value])
     if not value.strip():
-        return quiet(_blanks(value) if value else "empty text")
+        return quiet(blanks(value) if value else "empty text")
     return link(value) if is_url(value) else _time(value) or _text(value)
 
 
 def _time(text: str) -> SafeString:
-    """Renders a time or a day; empty for any other text."""
+    """Renders a time or a day. Returns an empty text for any other text."""
     words = shapes.moment(text) if len(text) < ONE_LINE else ""
     return format_html('<time datetime="{}">{}</time>', text, words) if words else SafeString()
 
@@ -293,17 +301,21 @@ def _at(text: str) -> SafeString:
 
 
 def _text(text: str) -> SafeString:
-    return format_html('<span class="agent-text" dir="auto">{}</span>', reveal(text))
+    return format_html(
+        '<span class="agent-text" dir="auto">{}</span>', isolated(reveal_value(text))
+    )
 
 
 def link(url: str, words: str = "") -> SafeString:
-    """Renders a link to a `url` that `is_url`, with the address if its words are others, and with
-    the host if the address does not show it."""
+    """Renders a link to a `url` that `is_url`. If the words differ from the address, shows the
+    address as well. If the address does not show its host, shows the host as well."""
     words = words if words.strip() else url
-    address = format_html(" <small>{}</small>", reveal(url)) if words != url else ""
+    address = format_html(" <small>{}</small>", reveal_value(url)) if words != url else ""
     host = hidden_host(url, url)
     where = format_html(" <small>({})</small>", host) if host else ""
-    return format_html('<a href="{}" rel="{}">{}</a>{}{}', url, REL, reveal(words), address, where)
+    return format_html(
+        '<a href="{}" rel="{}">{}</a>{}{}', url, REL, reveal_value(words), address, where
+    )
 
 
 def quiet(words: str) -> SafeString:

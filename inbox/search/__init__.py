@@ -1,1 +1,1 @@
-"""Finds deliveries by words and filters, and keeps the index for it."""
+"""Finds deliveries by words and filters, and maintains the index for that."""

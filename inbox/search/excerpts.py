@@ -1,5 +1,5 @@
-"""Shows why a search found a delivery whose headline and summary do not say it: the words of its
-details around the first match."""
+"""Shows why a search found a delivery, if headline and summary do not: the words of its details
+around the first match."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from inbox.search.query_language import Query
 from pages.characters.invisible import reveal
 from wake.models import Delivery
 
-MOST_EXCERPTS = 20  # details may have 256 kB each
+MAX_EXCERPTS = 20  # details may have 256 kB each
 BEFORE, AFTER = 60, 120
-# What Markdown writes around the words: the lines of tables, headings and bold text.
+# Markdown around the words: the lines of tables, headings and bold text.
 MARKUP = re.compile(r"\s*\|(?:[\s|:-]*\|)?\s*|(?<!\S)#{1,6} |\*\*")
 
 
 def excerpts_of(deliveries: Iterable[Delivery], query: Query) -> Mapping[UUID, SafeString]:
     """Returns an excerpt for each of the first deliveries that need one, with the words marked.
-    Makes one query, or none if every row shows a match already or no word is wanted. Only what is
-    indexed is searched, and no encrypted details."""
+    Makes one query, or none if every row already shows a match or no word is wanted. Only indexed
+    text is searched, and no encrypted details."""
     is_wanted = any(not term.is_unwanted for term in query.terms)
     if not is_wanted or settings.WAKE_ENCRYPT_CONTENT:
         return {}
@@ -37,7 +37,7 @@ def excerpts_of(deliveries: Iterable[Delivery], query: Query) -> Mapping[UUID, S
     ]
     if not unexplained:
         return {}
-    rows = Delivery.objects.filter(pk__in=unexplained[:MOST_EXCERPTS]).only("details_json")
+    rows = Delivery.objects.filter(pk__in=unexplained[:MAX_EXCERPTS]).only("details_json")
     found = ((row.pk, _excerpt(row, query)) for row in rows)
     return {pk: excerpt for pk, excerpt in found if excerpt}
 
@@ -52,7 +52,7 @@ def _excerpt(row: Delivery, query: Query) -> SafeString | None:
         return None
     begin, end = max(0, place - BEFORE), place + AFTER
     if begin:
-        begin = text.find(" ", begin, place) + 1 or begin  # a text may have no blanks at all
+        begin = text.find(" ", begin, place) + 1 or begin  # a text may have no blanks
     shown = text[begin:end]
     if end < len(text):
         shown = f"{shown.rpartition(' ')[0] or shown}…"

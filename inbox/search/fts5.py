@@ -1,4 +1,4 @@
-"""Keeps SQLite's index of words: an FTS5 table over inbox_searchable, filled by triggers.
+"""Maintains SQLite's index of words: an FTS5 table over inbox_searchable, which triggers fill.
 
 The triggers are made after every migrate, because Django rebuilds a table to change it, and a
 rebuild silently drops its triggers.
@@ -27,8 +27,8 @@ TRIGGERS = {
 
 
 def create_index(using: str, **_: Any) -> None:
-    """Makes the table and its triggers if they are missing, and indexes every row again if a
-    trigger was."""
+    """Creates the table and its triggers if they are missing. If a trigger was missing, indexes
+    every row again."""
     connection = connections[using]
     if connection.vendor != "sqlite":
         return
@@ -44,7 +44,7 @@ def create_index(using: str, **_: Any) -> None:
 
 
 def optimize(connection: Any) -> None:
-    """Removes deleted words from the index, which only marks them as deleted. Takes a second or two
+    """Removes deleted words from the index, which FTS5 only marks as deleted. Takes a second or two
     for a hundred thousand deliveries."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:

@@ -1,71 +1,68 @@
-"""Keeps the words of deliveries and answers, so that search finds them.
+"""Stores the words of deliveries and answers, so that search finds them.
 
-A sweep writes them after the commit: stamps are handed out in commit order
-(wake/models/cursor.py), so reading on from the last one misses nothing, and no delivery waits for
-indexing or fails with it (docs/decisions/0007-search-reads-the-cursor.md).
+A sweep writes the words after the commit. Stamps are assigned in commit order
+(wake/models/cursor.py), so reading on from the last one misses nothing. No delivery waits for
+indexing, and no delivery fails if indexing fails (docs/decisions/0007-search-reads-the-cursor.md).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
-from datetime import timedelta
+from datetime import datetime
 from itertools import chain
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F, Q
-from django.db.models.functions import Coalesce
+from django.db.models import Q
 
 from accounts.models import Agent, ApiKey
-from database import sweeps
-from database.clock import EPOCH, microseconds
 from database.encryption import Unreadable
+from database.follower import ReadPlan, follow, lock
 from inbox.models import IndexedUntil, Searchable
+from inbox.models.words import normalised
 from inbox.rendering.files import without_data
 from inbox.search import fts5, time_buckets, vocabulary
-from inbox.search.words import normalised
 from wake.models import Delivery, Response
 
-# In characters: only the beginning of a longer text is indexed.
+# In characters. Only the beginning of a longer text is indexed.
 LONGEST = 20_000
 LONGEST_FEEDBACK = 5_000
 COLUMNS = (
     *("team_id", "agent_id", "mode", "headline", "summary", "details_json", "created_at"),
     *("activity_at", "response__feedback"),
 )
-AGENTS_AT_ONCE = 100
-ROWS_AT_ONCE = 200
 
 
-def index_new() -> int:
-    """Indexes what is new of each agent and returns how many rows it read. A failure with one
-    agent's rows does not stop the others."""
-    behind = Agent.objects.alias(until=Coalesce("indexed_until__activity_us", 0))
-    is_new = Q(activity_us__gt=F("until"))
-    was_switched = Q(indexed_until__has_content=settings.WAKE_ENCRYPT_CONTENT)
-    agents = behind.filter(is_new | was_switched).order_by("activity_us")
-    ids = agents.values_list("pk", flat=True)[:AGENTS_AT_ONCE]
-    return sweeps.each(ids, _read_on, what="agents' words for search")
+def index_new(*, at: datetime) -> int:
+    """Indexes the new rows of each agent, and returns how many rows were read."""
+    return follow(
+        Agent.objects.only("activity_us"),
+        IndexedUntil,
+        _indexing,
+        what="words for search",
+        at=at,
+        also=Q(indexed_until__has_content=settings.WAKE_ENCRYPT_CONTENT),
+    )
 
 
 @transaction.atomic
 def index_again(delivery: Delivery) -> None:
-    """Indexes a delivery after a change that moves no cursor: its answer was taken back."""
-    _lock(delivery.agent_id, wait=True)
+    """Indexes a delivery again after its answer was taken back, because this change does not move
+    the cursor."""
+    lock(IndexedUntil, delivery.agent_id, wait=True)
     Searchable.objects.filter(delivery=delivery).delete()
     _write([delivery.pk])
 
 
 def forget(delivery_ids: Collection[UUID]) -> None:
-    """Removes the words of erased deliveries, in the same transaction; holding the agents' rows
-    keeps an indexer that read them before from writing them afterwards."""
+    """Removes the words of erased deliveries, in the same transaction. Locks the agents' rows, so
+    that an indexer that read the words before cannot write them afterwards."""
     agents = Agent.objects.filter(deliveries__in=delivery_ids).distinct().order_by("pk")
     for agent_id in agents.values_list("pk", flat=True):
-        _lock(agent_id, wait=True)
+        lock(IndexedUntil, agent_id, wait=True)
     words = vocabulary.words_of(delivery_ids)
     Searchable.objects.filter(delivery__in=delivery_ids).delete()
     vocabulary.forget(words)
@@ -73,8 +70,8 @@ def forget(delivery_ids: Collection[UUID]) -> None:
 
 
 def searchable(delivery: Delivery, *, feedback: str) -> Searchable:
-    """Returns the row, not saved: headline, summary and answer in full, and the beginning of the
-    details. Leaves out what is encrypted at rest."""
+    """Returns the unsaved row: headline, summary and answer in full, and the beginning of the
+    details. Leaves out encrypted columns."""
     parts = (delivery.headline, delivery.summary, feedback[:LONGEST_FEEDBACK])
     text = " ".join(beginning_of(chain(parts, texts_in(_details(delivery)))))
     return Searchable(
@@ -84,44 +81,27 @@ def searchable(delivery: Delivery, *, feedback: str) -> Searchable:
     )
 
 
-@transaction.atomic
-def _read_on(agent_id: UUID) -> int:
-    progress = _lock(agent_id, wait=False)
-    if progress is None:
-        return 0
-    if progress.has_content is settings.WAKE_ENCRYPT_CONTENT:
-        progress.restart(has_content=not settings.WAKE_ENCRYPT_CONTENT)
-    # Read after the lock and before the rows: every row up to this stamp is committed.
-    newest = Agent.objects.values_list("activity_us", flat=True).get(pk=agent_id)
-    since, until = (EPOCH + timedelta(microseconds=us) for us in (progress.activity_us, newest))
-    stamped: list[tuple[Any, UUID]] = []
-    for mode in ApiKey.Mode.values:  # each is read in order from cursor_of_an_agent
-        rows = Delivery.objects.of_agent(agent_id, mode).after(since).filter(activity_at__lte=until)
-        stamped += rows.values_list("activity_at", "pk")[:ROWS_AT_ONCE]
-    stamped = sorted(stamped)[:ROWS_AT_ONCE]
-    is_again = progress.activity_us < progress.again_until_us
-    _write([pk for _, pk in stamped], is_again=is_again)
-    is_done = len(stamped) < ROWS_AT_ONCE
-    progress.activity_us = newest if is_done else microseconds(stamped[-1][0])
-    if is_again and progress.activity_us >= progress.again_until_us:
-        fts5.optimize(connection)  # without the content from before the switch
-    progress.save(update_fields=["activity_us", "has_content", "again_until_us"])
-    return len(stamped)
+def _indexing(agent: Agent, place: IndexedUntil) -> ReadPlan[Delivery]:
+    if place.has_content is settings.WAKE_ENCRYPT_CONTENT:
+        place.restart(has_content=not settings.WAKE_ENCRYPT_CONTENT)
+    is_again = place.activity_us < place.again_until_us
 
+    def work(rows: Sequence[Delivery]) -> None:
+        _write([row.pk for row in rows], is_again=is_again)
 
-def _lock(agent_id: Any, *, wait: bool) -> IndexedUntil | None:
-    """Locks the agent's row, which every writer of its words holds. Returns None if `wait` is False
-    and another worker holds it."""
-    IndexedUntil.objects.get_or_create(
-        agent_id=agent_id, defaults={"has_content": not settings.WAKE_ENCRYPT_CONTENT}
-    )
-    rows = IndexedUntil.objects.select_for_update(skip_locked=not wait)
-    return rows.filter(agent_id=agent_id).first()
+    def after() -> None:
+        if is_again and place.activity_us >= place.again_until_us:
+            fts5.optimize(connection)  # removes the content that was indexed before the switch
+
+    # There is a query for each mode, because the index cursor_of_an_agent gives the order of one
+    # mode.
+    modes = [Delivery.objects.of_agent(agent, mode) for mode in ApiKey.Mode.values]
+    return ReadPlan([rows.only("activity_at") for rows in modes], work, after=after)
 
 
 def _write(ids: list[UUID], *, is_again: bool = False) -> None:
-    """Writes the words of these deliveries. Skips a release that adds no word and falls on the same
-    day, unless everything is read again."""
+    """Writes the words of these deliveries. Skips the release of an answer if it adds no word and
+    is on the same day, unless everything is indexed again."""
     before = vocabulary.words_of(ids) if is_again else []
     indexed = set(Searchable.objects.filter(delivery__in=ids).values_list("delivery", flat=True))
     rows = Delivery.objects.filter(pk__in=ids).with_content()
@@ -157,7 +137,8 @@ def _details(delivery: Delivery) -> str | None:
 
 
 def _if_plain(row: Delivery | Response, name: str) -> str | None:
-    """Returns None for a column that is encrypted, or whose encryption key is lost."""
+    """Returns the text of a column, or None if the column is encrypted or its encryption key is
+    lost."""
     if settings.WAKE_ENCRYPT_CONTENT:
         return None
     try:
@@ -168,8 +149,8 @@ def _if_plain(row: Delivery | Response, name: str) -> str | None:
 
 
 def texts_in(details_json: str | None) -> Iterator[str]:
-    """Yields keys and values in the agent's order, and numbers as they were written; the bytes of a
-    picture are no words."""
+    """Yields keys and values in the agent's order, and numbers as they were written. Leaves out the
+    bytes of pictures."""
     details = json.loads(details_json, parse_int=str, parse_float=str) if details_json else None
     pending = [details]
     while pending:

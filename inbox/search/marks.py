@@ -1,4 +1,4 @@
-"""Marks the words of a text that a search looked for."""
+"""Marks the searched words in a text."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from inbox.models.words import normalised
 from inbox.search.query_language import Term
-from inbox.search.words import normalised
 
 WORD = re.compile(r"[^\W_]+")
 
 
 def marked(text: str, terms: Sequence[Term]) -> SafeString:
-    """Returns the text as HTML, with `<mark>` around the words that match a wanted term. Words with
-    nothing but space between them have one mark, because a page removes space between tags."""
+    """Returns the text as HTML, with `<mark>` around the words that match a wanted term. Words
+    separated only by space have one mark, because a page removes space between tags."""
     spans: list[tuple[int, int]] = []
     for match in _matches(text, terms):
         is_next = spans and text[spans[-1][1] : match.start()].isspace()
@@ -26,7 +26,7 @@ def marked(text: str, terms: Sequence[Term]) -> SafeString:
 
 
 def first_match(text: str, terms: Sequence[Term]) -> int | None:
-    """Returns the place of the first word that matches a wanted term; None without one."""
+    """Returns the place of the first word that matches a wanted term, or None if there is none."""
     return next((match.start() for match in _matches(text, terms)), None)
 
 

@@ -1,6 +1,6 @@
 """Writes a query's words in the search language of the database.
 
-Words are letters and digits only (inbox/search/words.py), so none of them is an operator of that
+Words are letters and digits only (inbox/models/words.py), so none of them is an operator of that
 language.
 """
 
@@ -16,12 +16,12 @@ from django.db.models import OuterRef, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from inbox.models import Searchable
+from inbox.models.words import WordsMatch
 from inbox.search.query_language import Term
-from inbox.search.vocabulary import MOST_WORDS, words_with_prefix
-from inbox.search.words import Match
+from inbox.search.vocabulary import MAX_WORDS, words_with_prefix
 from wake.models import DeliveryQuerySet
 
-# A shorter word matches only itself, not the words that begin with it.
+# A shorter word only matches itself, not words that begin with it.
 SHORTEST_PREFIX = 3
 ENCRYPTED = (
     "Only headlines and summaries were searched, because details and feedback are encrypted."
@@ -30,7 +30,8 @@ ENCRYPTED = (
 
 @dataclass(frozen=True, slots=True)
 class WordQuery:
-    """Holds the terms of a query as the database writes them; `notes` say what was left out."""
+    """Holds the terms of a query in the database's syntax; `notes` name the parts that were left
+    out."""
 
     wanted: tuple[str, ...] = ()
     unwanted: tuple[str, ...] = ()
@@ -49,7 +50,7 @@ class WordQuery:
                 *(
                     f"Too many words begin with “{prefix}”: some were left out."
                     for prefix, words in known.items()
-                    if len(words) == MOST_WORDS
+                    if len(words) == MAX_WORDS
                 ),
             ),
         )
@@ -61,7 +62,7 @@ class WordQuery:
         return without.join([together.join(self.wanted), *self.unwanted])
 
     def narrow(self, rows: DeliveryQuerySet) -> DeliveryQuerySet:
-        """Returns the rows that have all of the wanted terms and none of the unwanted."""
+        """Returns the rows that have all wanted terms and no unwanted one."""
         if _is_postgresql():
             return self._narrow_row_by_row(rows)
         if self.wanted:
@@ -71,15 +72,17 @@ class WordQuery:
         return rows
 
     def _narrow_row_by_row(self, rows: DeliveryQuerySet) -> DeliveryQuerySet:
-        """Checks the words of each row. PostgreSQL would rather start from the words, which may
-        match a million deliveries, than from the one page of rows."""
+        """Checks the words of each row. PostgreSQL would otherwise start from the words, which may
+        match a million deliveries, instead of the one page of rows."""
         if not (self.wanted or self.unwanted):
             return rows
         words = Subquery(Searchable.objects.filter(delivery=OuterRef("pk")).values("words"))
         if self.wanted:
-            return rows.filter(Match(words, self.match))
+            return rows.filter(WordsMatch(words, self.match))
         # A delivery that is not indexed yet has no words.
-        return rows.exclude(Coalesce(Match(words, " | ".join(self.unwanted)), Value(value=False)))
+        return rows.exclude(
+            Coalesce(WordsMatch(words, " | ".join(self.unwanted)), Value(value=False))
+        )
 
 
 def _phrase(term: Term, known: dict[str, list[str]]) -> str:

@@ -1,7 +1,8 @@
-"""Parses what a person typed into a search box or chose in a form: both can express the same.
+"""Parses a query from a search box or from a form. Every query can be written in the search box and
+in the form.
 
 `agent:research type:output is:expired by:sam after:2026-10-01 "exact words" words -unwanted`. Every
-text is a valid query: `notes` say what was left out, and nothing is an error.
+text is a valid query: there are no errors, and `notes` name the parts that were left out.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from uuid import UUID
 
 from django.http import QueryDict
 
-from inbox.history.outcomes import Outcome
-from inbox.search.words import normalised
+from inbox.models.words import normalised
+from inbox.search.outcomes import OutcomeFilter
 from wake.models import Delivery
 
 LONGEST = 1_000
 LONGEST_VALUE = 128
-MOST_TERMS = 20
-MOST_NOTES = 5
-KINDS = ("expired", "held", "late", "snoozed", "soon", "test")
+MAX_TERMS = 20
+MAX_NOTES = 5
+KINDS = ("expired", "failed", "held", "late", "snoozed", "soon", "test", "used")
 NAMES = ("team", "agent", "type", "status", "by", "assigned", "thread")
-# The fields of a form whose filter has another name in the language.
+# These form fields have another name in the query language.
 CONTROLS = {"from": "after", "to": "before", "window": "is:soon"}
 ONE_DAY = timedelta(days=1)
 YEARS = range(1900, 3000)
@@ -62,7 +63,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Holds a parsed query; empty fields ask for nothing. `after` includes its day, `before` does
+    """Holds a parsed query. Empty fields match everything. `after` includes its day, `before` does
     not."""
 
     terms: tuple[Term, ...] = ()
@@ -84,12 +85,12 @@ class Query:
 
     @property
     def narrows(self) -> bool:
-        """Returns whether it asks for more than a mode or a team."""
+        """Returns whether the query filters by more than a mode or a team."""
         return self != self._scope
 
     @property
     def cleared(self) -> str:
-        """Returns the query that remains when the filter is cleared; usually empty."""
+        """Returns the query that remains after clearing the filter; usually empty."""
         return str(self._scope)
 
     @property
@@ -98,7 +99,7 @@ class Query:
 
     @property
     def delivery_id(self) -> UUID | None:
-        """Returns the id if the query is nothing but the id or the address of a delivery."""
+        """Returns the id if the query is only the id or the address of a delivery."""
         match = ID.fullmatch(self._written(without=["team"]).strip('"'))
         return UUID(match[1]) if match else None
 
@@ -108,7 +109,7 @@ class Query:
 
     def as_form(self, controls: Collection[str]) -> dict[str, str]:
         """Returns the values of a form's fields, which `read_form` parses. Filters without a field
-        of their own go into `q`. A form's "to" includes its day, as people expect."""
+        go into `q`. A form's "to" includes its day, as people expect."""
         values = {
             **{name: getattr(self, name) for name in NAMES},
             "from": self.after.isoformat() if self.after else "",
@@ -130,14 +131,14 @@ class Query:
 
 
 def read(text: str) -> Query:
-    """Parses any text."""
+    """Parses a search. Every text is a search, so nothing is refused."""
     reader = _Reader()
     reader.read(text)
     return reader.query()
 
 
 def read_form(data: QueryDict) -> Query:
-    """Parses a form's fields; a filter typed into `q` wins over its field."""
+    """Parses a form's fields. A filter typed into `q` wins over its field."""
     controls = [(name, data.get(name, "")) for name in NAMES]
     controls += [("is", data.get("window", ""))]
     controls += [("after", data.get("from", "")), ("before", _day_after(data.get("to", "")))]
@@ -150,7 +151,8 @@ def read_form(data: QueryDict) -> Query:
 
 
 class _InvalidValue(Exception):
-    """A value that a filter does not accept; the message says what it accepts."""
+    """Reports a value that a filter does not accept. The message says which values the filter
+    accepts."""
 
 
 class _Reader:
@@ -164,12 +166,12 @@ class _Reader:
         after, before = self.values.get("after"), self.values.get("before")
         if after and before and after >= before:
             self.notes.append(f"No day is both on or after {after} and before {before}.")
-        if len(self.terms) > MOST_TERMS:
-            self.notes.append(f"Only the first {MOST_TERMS} words were searched for.")
+        if len(self.terms) > MAX_TERMS:
+            self.notes.append(f"Only the first {MAX_TERMS} words were searched for.")
         return Query(
-            terms=tuple(self.terms[:MOST_TERMS]),
+            terms=tuple(self.terms[:MAX_TERMS]),
             kinds=frozenset(self.kinds),
-            notes=tuple(dict.fromkeys(self.notes))[:MOST_NOTES],
+            notes=tuple(dict.fromkeys(self.notes))[:MAX_NOTES],
             **self.values,
         )
 
@@ -185,14 +187,16 @@ class _Reader:
         try:
             parsed = FILTERS[name](value)
         except _InvalidValue as why:
-            self._note(typed, f"was left out: {why}")
+            self._add_note(typed, f"was left out: {why}")
             return
         if name == "is":
             self.kinds.add(parsed)
             return
         earlier = self.values.get(name, parsed)
         if earlier != parsed:
-            self._note(f"{name}:{earlier}", f"was left out, because {name}: can be used only once.")
+            self._add_note(
+                f"{name}:{earlier}", f"was left out, because {name}: can be used only once."
+            )
         self.values[name] = parsed
 
     def _take(self, token: re.Match[str]) -> None:
@@ -201,11 +205,11 @@ class _Reader:
         if exact is not None and not token["end"]:
             self.notes.append("A quotation mark stands alone: everything after it is one phrase.")
         if plain and not name and plain.endswith(":") and plain[:-1].lower() in FILTERS:
-            self._note(plain, "was left out: it has no value.")
+            self._add_note(plain, "was left out: it has no value.")
         elif name not in FILTERS:
             self._look_for(token, value)
         elif token["minus"]:
-            self._note(token[0], "was left out: only words can be excluded.")
+            self._add_note(token[0], "was left out: only words can be excluded.")
         else:
             self.filter(name, value)
 
@@ -213,13 +217,13 @@ class _Reader:
         text = f"{token['name']}:{value}" if token["name"] else value
         term = Term(text, is_exact=token["plain"] is None, is_unwanted=bool(token["minus"]))
         if not term.words:
-            self._note(token[0], "contains no word to search for.")
+            self._add_note(token[0], "contains no word to search for.")
             return
         if token["name"] and not value.startswith("//"):
-            self._note(text, f"was searched for as text: there is no filter {token['name']}:")
+            self._add_note(text, f"was searched for as text: there is no filter {token['name']}:")
         self.terms.append(term)
 
-    def _note(self, typed: str, what: str) -> None:
+    def _add_note(self, typed: str, what: str) -> None:
         excerpt = typed if len(typed) <= 40 else f"{typed[:39]}…"
         self.notes.append(f"“{excerpt}” {what}")
 
@@ -250,7 +254,7 @@ def _one_of(choices: tuple[str, ...], what: str) -> Callable[[str], str]:
 
 
 def _kind(value: str) -> str:
-    """Returns the kind; `later` is an earlier name of `snoozed`, which saved views may have."""
+    """Returns the kind. `later` is an earlier name of `snoozed`, which saved views may contain."""
     kind = "snoozed" if value.lower() == "later" else value
     return _one_of(KINDS, "it takes")(kind)
 
@@ -278,7 +282,7 @@ FILTERS: dict[str, Callable[[str], Any]] = {
     "team": _name,
     "agent": _name,
     "type": _one_of(tuple(Delivery.Type.values), "a type is"),
-    "status": _one_of(tuple(Outcome.values), "a status is"),
+    "status": _one_of(tuple(OutcomeFilter.values), "a status is"),
     "by": _name,
     "assigned": _name,
     "thread": _name,

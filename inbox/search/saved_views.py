@@ -1,6 +1,7 @@
-"""Keeps searches under a name, which a person pins at the head of their inbox.
+"""Stores named searches, which a person pins at the head of their inbox.
 
-They are in the row of the person's preferences, which every page loads: a list costs no query.
+Saved views are stored in the row of the person's preferences. Every page loads that row, so a list
+needs no further query.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from django.db import transaction
 
 from accounts.models import User
 from inbox.models import Preferences
-from inbox.people.settings.preferences import preferences_of
+from inbox.preferences.preferences import preferences_of
 from inbox.search.query_language import read
 
-MOST_VIEWS = 12
+MAX_VIEWS = 12
 LONGEST_NAME = 40
 
 
@@ -25,14 +26,14 @@ class TooManyViews(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SavedView:
-    """Names a search; `text` is what a person types into the search box."""
+    """Names a search; `text` is the text for the search box."""
 
     name: str
     text: str
 
     @property
     def query(self) -> str:
-        """Returns the text as the search box writes it today."""
+        """Returns the text in the present syntax of the search box."""
         return str(read(self.text))
 
 
@@ -42,12 +43,13 @@ def views_of(user: User) -> list[SavedView]:
 
 
 def save_view(user: User, *, name: str, text: str) -> None:
-    """Saves a view; one with the same name is replaced in its place. Raises TooManyViews."""
+    """Saves a view. If a view has the same name, the new view replaces it and keeps its position.
+    Raises TooManyViews."""
     with transaction.atomic():
         preferences = _locked(user)
         views = {stored["name"]: stored["text"] for stored in preferences.saved_views or []}
         views[name] = text
-        if len(views) > MOST_VIEWS:
+        if len(views) > MAX_VIEWS:
             raise TooManyViews(TooManyViews.__doc__)
         _store(preferences, [{"name": name, "text": text} for name, text in views.items()])
 

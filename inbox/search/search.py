@@ -1,7 +1,7 @@
-"""Finds what a query asks for, newest first, among what a person may see.
+"""Finds the deliveries that match a query and that a person may see, newest first.
 
-Every list is read in the order of an index and stops when a page is full. On PostgreSQL, words have
-time buckets for that (inbox/search/time_buckets.py).
+Every list is read in the order of an index, and stops when a page is full. On PostgreSQL, words
+have time buckets for this (inbox/search/time_buckets.py).
 """
 
 from __future__ import annotations
@@ -21,26 +21,27 @@ from django.utils import timezone
 from accounts.access.viewer import Viewer
 from accounts.models import Agent, ApiKey, ClaimedId, User
 from database.batched_queries import PAGE, Cursor, first_of_each, older_than
-from inbox.deadlines.wording import SOON
-from inbox.history.outcomes import Outcome
 from inbox.models import Snooze
+from inbox.reading.deadlines import SOON
 from inbox.search import time_buckets
 from inbox.search.matching import WordQuery
+from inbox.search.outcomes import OutcomeFilter
 from inbox.search.query_language import Query
 from wake.assignment.assigned import only_of
 from wake.models import Delivery, DeliveryQuerySet, Response
 
 ME = "me"
-# Up to this many agents or people are read as lists of their own; more are a filter on one list.
-MOST_LISTS = 10
-WAITING = {Outcome.PENDING, Outcome.EXPIRED}
+# Up to this many agents or people are read as separate lists. If a search names more agents or
+# people, one list is filtered instead.
+MAX_LISTS = 10
+WAITING = {OutcomeFilter.PENDING, OutcomeFilter.EXPIRED}
 Narrow = Callable[[DeliveryQuerySet], DeliveryQuerySet]
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
-    """Names an agent that a name matches; with `claimed`, only what it delivered under such a
-    name."""
+class SenderMatch:
+    """Names an agent that matches a name. With `claimed`, only deliveries that the agent sent under
+    such a name count."""
 
     pk: UUID
     claimed: str = ""
@@ -58,15 +59,15 @@ class Search:
     viewer: Viewer
     query: Query
     words: WordQuery
-    senders: list[Sender] | None
+    senders: list[SenderMatch] | None
     people: list[int] | None
     assignees: list[int] | None
 
     @classmethod
     def of(cls, viewer: Viewer, query: Query) -> Self:
-        """Makes one database query for each kind of name and one or two for words. A single word
-        that is an agent's id filters by that agent. `viewer` becomes one in the team that the query
-        names."""
+        """Makes one database query for each kind of name, and one or two for words. A single word
+        that is an agent's id filters by that agent. If the query names a team, `viewer` is
+        restricted to it."""
         viewer, query = _within_team(viewer, query)
         query = _as_agent_filter(viewer, query)
         senders = _senders(viewer, query.agent) if query.agent else None
@@ -77,7 +78,7 @@ class Search:
         return cls(viewer, query, words, senders, people, assignees)
 
     def narrowed(self, rows: DeliveryQuerySet, *, at: datetime) -> DeliveryQuerySet:
-        """Filters any list by the query; for the inbox, which is short."""
+        """Filters any list by the query. Use this method for short lists such as the inbox."""
         if self.matches_nothing:
             return rows.none()
         rows = self._of_people(self._of_senders(rows.filter(mode=self._mode)))
@@ -117,7 +118,8 @@ class Search:
     @property
     def _order(self) -> str:
         """Returns the column to sort by: the answer's time for a search by person, the creation
-        time for what waits, else the last activity. Each has an index."""
+        time for waiting deliveries, otherwise the last activity. Each of these columns has an
+        index."""
         if self._uses_time_buckets:
             return "activity_at"
         if self.people is not None:
@@ -125,7 +127,7 @@ class Search:
         return "created_at" if self.query.status in WAITING else "activity_at"
 
     def listed_at(self, row: Delivery) -> datetime:
-        """Returns the time by which the results are sorted."""
+        """Returns the time that sorts the results."""
         return self._position(row)[0]
 
     def _position(self, row: Delivery) -> tuple[datetime, UUID]:
@@ -136,7 +138,7 @@ class Search:
         if self.people is not None:  # answers_of_a_person
             answered = self._of_senders(rows.filter(team__in=self.viewer.team_ids))
             return [answered.filter(response__by=person) for person in self.people]
-        if self.senders is not None and len(self.senders) <= MOST_LISTS:  # cursor_of_an_agent
+        if self.senders is not None and len(self.senders) <= MAX_LISTS:  # cursor_of_an_agent
             return [rows.filter(sender.condition, agent=sender.pk) for sender in self.senders]
         # history_of_a_team
         return [self._of_senders(rows.for_team(team_id)) for team_id in self.viewer.team_ids]
@@ -147,7 +149,7 @@ class Search:
         rows = Delivery.objects.filter(team__in=self.viewer.team_ids, mode=self._mode)
         rows = self._narrowed(narrow(self._of_people(self._of_senders(rows))), at=at)
         owners = [time_buckets.of_team(team_id) for team_id in self.viewer.team_ids]
-        if self.senders is not None and len(self.senders) <= MOST_LISTS:
+        if self.senders is not None and len(self.senders) <= MAX_LISTS:
             owners = [time_buckets.of_agent(sender.pk) for sender in self.senders]
         newest, oldest = self._span(at=at, before=before)
         return time_buckets.newest(
@@ -158,7 +160,7 @@ class Search:
         )
 
     def _span(self, *, at: datetime, before: Cursor | None) -> tuple[datetime, datetime]:
-        """Returns the instants between which every matching delivery lies."""
+        """Returns the earliest and the latest time that a matching delivery can have."""
         ends = [at, before[0] if before else at]
         first = min(membership.team.created_at for membership in self.viewer.memberships.values())
         begins = [first - time_buckets.ONE_DAY]  # the clock of another server may have been behind
@@ -181,7 +183,7 @@ class Search:
             rows = _ended(rows, query.status, at=at)
         if self.assignees is not None:
             rows = only_of(rows, self.assignees)
-        if query.thread:  # thread_of_an_agent holds no empty one
+        if query.thread:  # thread_of_an_agent contains no empty thread
             rows = rows.filter(thread=query.thread).exclude(thread="")
         if query.after:
             rows = rows.filter(activity_at__gte=_midnight(query.after))
@@ -198,6 +200,10 @@ class Search:
                     answered_at__gt=F("expires_at")
                 )
                 return rows.filter(unanswered_in_time, expires_at__lte=at)
+            case "failed":  # failures_of_a_team
+                return rows.failed()
+            case "used":
+                return rows.filter(response__claim__isnull=False)
             case "late":
                 return rows.filter(answered_at__gt=F("expires_at"))
             case "held":  # held_responses
@@ -243,8 +249,8 @@ def _as_agent_filter(viewer: Viewer, query: Query) -> Query:
     return replace(query, terms=(), agent=named, notes=(*query.notes, note))
 
 
-def _senders(viewer: Viewer, text: str) -> list[Sender]:
-    """Returns the agents with this id, else those whose id begins with it, and all
+def _senders(viewer: Viewer, text: str) -> list[SenderMatch]:
+    """Returns the agents with this id, or else those whose id begins with it, and all
     orchestrators."""
     claims = Exists(ClaimedId.objects.filter(agent=OuterRef("pk")))
     agents = Agent.objects.filter(team__in=viewer.team_ids).annotate(claims=claims)
@@ -253,36 +259,36 @@ def _senders(viewer: Viewer, text: str) -> list[Sender]:
     begin = [(pk, name) for pk, name, _ in matches if name.lower().startswith(text.lower())]
     own = {pk for pk, name in begin if name.lower() == text.lower()} or {pk for pk, _ in begin}
     others = [pk for pk, _, claims in matches if claims and pk not in own]
-    return [*map(Sender, own), *(Sender(pk, claimed=text) for pk in others)]
+    return [*map(SenderMatch, own), *(SenderMatch(pk, claimed=text) for pk in others)]
 
 
 def _people(viewer: Viewer, text: str) -> list[int]:
-    """Returns members whose name begins with the text. If there are none, it returns people who
-    have left, and answered in these teams."""
+    """Returns members whose name begins with the text. If there are none, returns people who have
+    left but answered in these teams."""
     if text.lower() == ME:
         return [viewer.user.pk]
     named = User.objects.filter(display_name__istartswith=text).order_by("pk")
     members = named.filter(memberships__team__in=viewer.team_ids).distinct()
-    matches = list(members.values_list("pk", flat=True)[:MOST_LISTS])
+    matches = list(members.values_list("pk", flat=True)[:MAX_LISTS])
     if matches:
         return matches
     answers = Response.objects.filter(by=OuterRef("pk"), delivery__team__in=viewer.team_ids)
-    return list(named.filter(Exists(answers)).values_list("pk", flat=True)[:MOST_LISTS])
+    return list(named.filter(Exists(answers)).values_list("pk", flat=True)[:MAX_LISTS])
 
 
 def _ended(rows: DeliveryQuerySet, outcome: str, *, at: datetime) -> DeliveryQuerySet:
-    """Filters by how a delivery ended: an answer counts before an acknowledgement, and that before
-    a replacement."""
+    """Filters by how a delivery ended. An answer wins over an acknowledgement, which wins over a
+    replacement."""
     match outcome:
-        case Outcome.PENDING:
+        case OutcomeFilter.PENDING:
             return rows.awaiting_response()
-        case Outcome.EXPIRED:  # windows_of_a_team
+        case OutcomeFilter.EXPIRED:  # windows_of_a_team
             return rows.unanswered().filter(expires_at__lte=at)
-        case Outcome.ACKNOWLEDGED:
+        case OutcomeFilter.ACKNOWLEDGED:
             return rows.acknowledged().filter(answered_at__isnull=True)
-        case Outcome.SUPERSEDED | Outcome.WITHDRAWN:
+        case OutcomeFilter.SUPERSEDED | OutcomeFilter.WITHDRAWN:
             untouched = rows.filter(answered_at__isnull=True, acknowledged_at__isnull=True)
-            is_withdrawn = outcome == Outcome.WITHDRAWN
+            is_withdrawn = outcome == OutcomeFilter.WITHDRAWN
             return untouched.filter(
                 superseded_at__isnull=False, withdrawn_at__isnull=not is_withdrawn
             )

@@ -1,9 +1,9 @@
-"""Names time buckets for the words of deliveries, so that search can read the newest first.
+"""Names the time buckets of deliveries, so that search can read the newest first.
 
-An index of words has no order: for a word that occurs in a third of a million deliveries, it
-returns all of them before the newest is known. A bucket (team or agent, and day or month of the
-last activity) is one more term to search for: day after day, then month after month, until a page
-is full (docs/decisions/0006-search-by-time-bucket.md).
+An index of words has no order: for a word in a third of a million deliveries, the index returns all
+of these deliveries before the newest is known. A bucket (team or agent, and day or month of the
+last activity) is an additional search term. Search goes day by day, then month by month, until a
+page is full (docs/decisions/0006-search-by-time-bucket.md).
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from django.db.models.expressions import RawSQL
 from wake.models import Delivery
 
 ONE_DAY = timedelta(days=1)
-# Longer than a weekend, after which the days before it usually fill the page.
+# Four single days are longer than a weekend. If they do not fill the page, the days before them
+# usually do.
 SINGLE_DAYS, DAYS_TOGETHER = 4, 3
 
 
 def buckets_of(delivery: Delivery) -> list[str]:
-    """Returns two buckets of the delivery's team and two of its agent."""
+    """Returns the day's and the month's bucket of the delivery, for its team and for its agent."""
     day = _day(delivery.activity_at)
     owners = [of_team(delivery.team_id), of_agent(delivery.agent_id)]
     return [
@@ -44,8 +45,8 @@ def of_agent(agent_id: Any) -> str:
 def names(
     owners: Sequence[str], mode: str, *, newest: datetime, oldest: datetime
 ) -> list[list[str]]:
-    """Returns the buckets of these owners in the groups in which they are searched, newest first;
-    every delivery between the two instants is in one of them."""
+    """Returns the buckets of these owners in groups, in the order of the search, newest first.
+    Every delivery between the two times is in one of these buckets."""
     return [
         [_name(owner, mode, period) for owner in owners for period in together]
         for together in _periods(_day(newest), _day(oldest))
@@ -55,8 +56,7 @@ def names(
 def newest(
     rows: QuerySet[Delivery], *, match: str, names: Sequence[Sequence[str]], count: int
 ) -> list[Delivery]:
-    """Returns the first `count` of `rows` that match and are in one of these buckets. Index:
-    words_of_deliveries.
+    """Returns the first `count` matching `rows` in these buckets. Index: words_of_deliveries.
 
     The statement leaves PostgreSQL no choice: it reads a bucket from the index of words, and its
     deliveries by primary key. For a rare word, PostgreSQL would otherwise read the whole history.
@@ -77,7 +77,7 @@ def newest(
 
 def _periods(newest: date, oldest: date) -> Iterator[list[str]]:
     """Yields recent days one by one, then groups of days back through one whole month, then months.
-    An empty month costs about as much to search as an empty day."""
+    Searching an empty month costs about as much as searching an empty day."""
     month_before = (newest.replace(day=1) - ONE_DAY).replace(day=1)
     count = (newest - max(month_before, oldest)).days + 1
     days = [f"{newest - number * ONE_DAY}" for number in range(count)]

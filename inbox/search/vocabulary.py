@@ -1,8 +1,8 @@
-"""Keeps the words that search has indexed, on PostgreSQL, to expand a prefix into words.
+"""Stores the words that search has indexed, on PostgreSQL, to expand a prefix into words.
 
-An index of words finds `pricing` in a fraction of a millisecond. For `pric:*` it collects every
-word with that prefix, from all years and agents, again for every bucket; so the prefix is expanded
-before the search (docs/decisions/0006-search-by-time-bucket.md).
+An index of words finds `pricing` in a fraction of a millisecond. For `pric:*`, the index collects
+every word with that prefix, from all years and agents, again for every bucket. So the prefix is
+expanded before the search (docs/decisions/0006-search-by-time-bucket.md).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from django.db import connection
 from database.batched_queries import first_of_each
 from inbox.models import Word
 
-# For one prefix, in alphabetical order.
-MOST_WORDS = 200
+# The maximum for one prefix, in alphabetical order.
+MAX_WORDS = 200
 
 
 def learn(words: Iterable[str]) -> None:
-    """Adds new words; leaves out numbers and ids, which are endless and rarely searched by
+    """Adds new words. Leaves out numbers and ids, which are endless and rarely searched by
     prefix."""
     if connection.vendor != "postgresql":
         return
-    # In order, so that two workers do not wait for each other in a circle.
+    # Sorted, so that two workers do not deadlock.
     new = [Word(text=word) for word in sorted(set(words)) if word.isalpha()]
     Word.objects.bulk_create(new, ignore_conflicts=True)
 
@@ -43,8 +43,9 @@ def words_of(delivery_ids: Collection[UUID]) -> list[str]:
 
 
 def forget(words: Collection[str]) -> None:
-    """Deletes the words that no delivery contains any more; needs a transaction. It looks at a
-    sample of the deliveries with a word, so at worst a word is deleted and learned again."""
+    """Deletes the words that no delivery contains any more; needs a transaction. Checks only a
+    sample of the deliveries with a word. So at worst, a word is deleted and is added again
+    later."""
     if not words:
         return
     with connection.cursor() as cursor:
@@ -60,7 +61,7 @@ def forget(words: Collection[str]) -> None:
 
 
 def words_with_prefix(prefixes: Sequence[str]) -> dict[str, list[str]]:
-    """Returns at most MOST_WORDS words for each prefix; one query."""
+    """Returns at most MAX_WORDS words for each prefix. Makes one query."""
     lists = [Word.objects.filter(text__startswith=text).order_by("text") for text in prefixes]
-    words = [word.text for word in first_of_each(lists, count=MOST_WORDS)]
+    words = [word.text for word in first_of_each(lists, count=MAX_WORDS)]
     return {text: [word for word in words if word.startswith(text)] for text in prefixes}

@@ -1,1 +1,1 @@
-"""Shows how an agent did over some days: deliveries, answers and response times."""
+"""Shows an agent's statistics over some days: deliveries, answers and response times."""

@@ -1,26 +1,28 @@
 """Computes the two charts of an agent's statistics: how people answered each day, and how fast.
 
-The template draws them as SVG from attributes, because the content policy forbids inline styles.
+The template draws the charts as SVG from attributes, because the content policy forbids inline
+styles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Q
 from django.utils import timezone
 
 from accounts.models import Agent, ApiKey
-from inbox.answering.outcome_words import STATUS_LABELS
-from inbox.statistics.bar_chart import HEIGHT, LEAST, WIDTH
+from inbox.reading.status_words import STATUS_LABELS
 from inbox.statistics.figures import QUARTER_SECONDS, Quarter, first_day
+from inbox.statistics.stacked_columns import Column, columns
 from wake.models import Delivery, Response
 
 KINDS = [Response.Status.APPROVED, Response.Status.REDIRECTED, Response.Status.REJECTED]
-# Each answer counts in the first of these that it was faster than.
+LABELS = {kind.value: STATUS_LABELS[kind] for kind in KINDS}
+# Each answer counts in the first of these bands whose limit is longer than the answer took.
 TIMES = [
     ("under 5 min", timedelta(minutes=5)),
     ("5 to 15 min", timedelta(minutes=15)),
@@ -33,38 +35,8 @@ LONGER = "over 7 days"
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
-    """One part of a column; `kind` is the status of its answers."""
-
-    kind: str
-    y: int
-    height: int
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The answers of people on one day, stacked from the bottom in the order of KINDS."""
-
-    date: date
-    x: int
-    width: int
-    counts: dict[str, int]
-    segments: list[Segment]
-
-    @property
-    def words(self) -> str:
-        """Returns `2 approved, 1 rejected`."""
-        parts = [
-            f"{self.counts[kind]} {STATUS_LABELS[kind].lower()}"
-            for kind in KINDS
-            if self.counts[kind]
-        ]
-        return ", ".join(parts) or "no answers"
-
-
-@dataclass(frozen=True, slots=True)
 class TimeBand:
-    """How many answers took this long; `width` is in percent of the fullest band."""
+    """Counts the answers that took this long; `width` is in percent of the fullest band."""
 
     title: str
     count: int
@@ -81,33 +53,34 @@ class AnswerCharts:
 
 
 def answer_charts(agent: Agent, *, days: int, at: datetime) -> AnswerCharts:
-    """Counts the answers of people in the days up to now with one query. Days are in the time zone
-    of the person who looks at them."""
+    """Counts people's answers in the days up to now with one query. Days are in the viewer's time
+    zone."""
     start = first_day(at, count=days)
     first = timezone.localtime(start).date()
-    by_day = {first + timedelta(days=n): dict.fromkeys(KINDS, 0) for n in range(days)}
+    by_day = {first + timedelta(days=n): dict.fromkeys(LABELS, 0) for n in range(days)}
     bands = [0] * (len(TIMES) + 1)
     zone = timezone.get_current_timezone()
     for quarter, status, count, *faster in _counts(agent, start, at):
         began = datetime.fromtimestamp(quarter * QUARTER_SECONDS, UTC).astimezone(zone)
         day = by_day.get(began.date())
-        if day is None:  # the day has ended meanwhile
+        if day is None:  # the day has ended in the meantime
             continue
-        day[Response.Status(status)] += count
+        day[status] += count
         for number, within in enumerate(_each_band(faster, count)):
             bands[number] += within
-    totals = {kind: sum(day[kind] for day in by_day.values()) for kind in KINDS}
+    totals = {kind: sum(day[kind] for day in by_day.values()) for kind in LABELS}
     return AnswerCharts(
-        columns=_columns(by_day),
+        columns=columns(by_day, LABELS, nothing="no answers"),
         bands=_bands(bands),
         total=sum(totals.values()),
         busiest=max(sum(day.values()) for day in by_day.values()),
-        legend=[(kind.value, STATUS_LABELS[kind], totals[kind]) for kind in KINDS],
+        legend=[(kind, title, totals[kind]) for kind, title in LABELS.items()],
     )
 
 
 def _counts(agent: Agent, start: datetime, end: datetime) -> Iterable[tuple[Any, ...]]:
-    """Index: answers_of_an_agent; an answer is never released before it is given."""
+    """Makes the query. Index: answers_of_an_agent, because an answer is never released before it is
+    given."""
     took = ExpressionWrapper(F("answered_at") - F("created_at"), output_field=DurationField())
     faster = {
         f"faster_{number}": Count("pk", filter=Q(took__lt=limit))
@@ -127,35 +100,10 @@ def _counts(agent: Agent, start: datetime, end: datetime) -> Iterable[tuple[Any,
 
 
 def _each_band(faster: Sequence[int], count: int) -> list[int]:
-    """Returns the answers of each band from the numbers of all that were faster than its end."""
+    """Returns the answers of each band. `faster` has the number of answers that were faster than
+    each band's end."""
     ends = [*faster, count]
     return [end - begin for begin, end in zip([0, *faster], ends, strict=True)]
-
-
-def _columns(by_day: dict[date, dict[Any, int]]) -> list[Column]:
-    most = max((sum(day.values()) for day in by_day.values()), default=0)
-    step = WIDTH / len(by_day)
-    gap = max(1, round(step / 5))
-    return [
-        Column(
-            day,
-            x=round(number * step) + gap // 2,
-            width=max(1, round(step) - gap),
-            counts=counts,
-            segments=_segments(counts, most),
-        )
-        for number, (day, counts) in enumerate(by_day.items())
-    ]
-
-
-def _segments(counts: dict[Any, int], most: int) -> list[Segment]:
-    segments, top = [], HEIGHT
-    for kind in KINDS:
-        if counts[kind]:
-            height = max(LEAST, counts[kind] * HEIGHT // most)
-            top = max(0, top - height)
-            segments.append(Segment(kind.value, top, height))
-    return segments
 
 
 def _bands(counts: Sequence[int]) -> list[TimeBand]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 600, 80
-GAPS = 5  # the gap is a fifth of the step from one bar to the next
-LEAST = 2  # a value above zero is visible
+GAPS = 5  # the gap is a fifth of the distance of two bars
+LEAST = 2  # the height at which a value above zero is still visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Bar:
 
 
 def bars(values: Sequence[int]) -> list[Bar]:
-    """Returns one bar a value; the greatest fills the height."""
+    """Returns one bar for each value. The bar of the greatest value fills the height."""
     most = max(values, default=0)
     count = max(len(values), 1)
     step = WIDTH // count

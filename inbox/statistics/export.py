@@ -13,50 +13,52 @@ from django.utils import timezone
 
 from accounts.models import Agent
 from inbox.audit.export import cell
+from inbox.statistics.approval_use import ApprovalUse, UseCounts
 from inbox.statistics.figures import FIGURES, Day
 from inbox.statistics.statistics import Period, Statistics
 
 COLUMNS = ["agent", "period", "from", "until", "figure", "value"]
 
 
-def as_csv(agent: Agent, statistics: Statistics) -> str:
-    """Returns one figure a line: of the period, of the period before, and of each day."""
+def as_csv(agent: Agent, statistics: Statistics, use: ApprovalUse) -> str:
+    """Returns one figure on each line: for the period, for the period before, and for each day."""
     buffer = StringIO()
     writer = csv.writer(buffer)
     writer.writerow(COLUMNS)
-    for row in _rows(statistics):
+    for row in _rows(statistics, use):
         writer.writerow(["" if value is None else cell(str(value)) for value in (agent, *row)])
     return buffer.getvalue()
 
 
-def as_json(agent: Agent, statistics: Statistics) -> str:
-    """Returns the same, with the counts of each type and of each answer as objects."""
+def as_json(agent: Agent, statistics: Statistics, use: ApprovalUse) -> str:
+    """Returns the same figures, with the counts of each type and of each answer as objects."""
     export = {
         "agent": agent.agent_id,
         "agent_uuid": str(agent.pk),
         "time_zone": timezone.get_current_timezone_name(),
         "days": statistics.days,
-        "now": _as_object(statistics.now),
-        "before": _as_object(statistics.before),
+        "now": _as_object(statistics.now, use.now),
+        "before": _as_object(statistics.before, use.before),
         "by_day": [{"date": str(day.date), **_counts(day)} for day in statistics.by_day],
     }
     return json.dumps(export, ensure_ascii=False, indent=2) + "\n"
 
 
-def _rows(statistics: Statistics) -> Iterator[tuple[Any, ...]]:
-    for name, period in (("now", statistics.now), ("before", statistics.before)):
-        for figure, value in _flat(_figures(period)):
+def _rows(statistics: Statistics, use: ApprovalUse) -> Iterator[tuple[Any, ...]]:
+    periods = (("now", statistics.now, use.now), ("before", statistics.before, use.before))
+    for name, period, counts in periods:
+        for figure, value in _flat(_figures(period, counts)):
             yield name, _local(period.start), _local(period.end), figure, value
     for day in statistics.by_day:
         for figure, value in _counts(day).items():
             yield "day", day.date, day.date, figure, value
 
 
-def _as_object(period: Period) -> dict[str, Any]:
-    return {"from": _local(period.start), "until": _local(period.end), **_figures(period)}
+def _as_object(period: Period, use: UseCounts) -> dict[str, Any]:
+    return {"from": _local(period.start), "until": _local(period.end), **_figures(period, use)}
 
 
-def _figures(period: Period) -> dict[str, Any]:
+def _figures(period: Period, use: UseCounts) -> dict[str, Any]:
     return {
         "delivered": {str(name): count for name, count in period.delivered.items()},
         "answered": {str(name): count for name, count in period.answered.items()},
@@ -70,6 +72,9 @@ def _figures(period: Period) -> dict[str, Any]:
         "half_of_edits_changed_up_to_percent": period.changed,
         "redirects_erased": period.gone,
         "answered_by_rules": period.by_rules,
+        "approvals_used": use.used,
+        "approvals_failed": use.failed,
+        "approvals_never_used": use.unused,
     }
 
 

@@ -1,4 +1,4 @@
-"""Counts what an agent delivered in the last thirty days, and its answers."""
+"""Counts an agent's deliveries in the last thirty days, and their answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from wake.models import Delivery
 DAYS = 30
 ANSWERS_LOOKED_AT = 2_000
 QUARTER_SECONDS = 900
-# A flood is at least this many deliveries, and this many times its busiest day before.
+# A flood is at least FLOOD_AT_LEAST deliveries today, and FLOOD_TIMES as many as on the agent's
+# busiest earlier day.
 FLOOD_AT_LEAST = 50
 FLOOD_TIMES = 5
 FIGURES = ("delivered", "approved", "redirected", "rejected", "continued")
@@ -55,14 +56,14 @@ class Day:
     continued: int = 0
 
     def add(self, counts: Iterable[int]) -> None:
-        """Adds counts in the order of FIGURES."""
+        """Adds one count for each of FIGURES, in their order."""
         for name, count in zip(FIGURES, counts, strict=True):
             setattr(self, name, getattr(self, name) + count)
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Holds the newest answers; `took` is the median time to answer."""
+    """Holds the newest answers; `took` is the median response time."""
 
     count: int = 0
     took: timedelta | None = None
@@ -71,8 +72,8 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Holds an agent's figures. `days` are oldest first; `totals` is their sum, dated as the first
-    day."""
+    """Holds an agent's figures. `days` are oldest first; `totals` is their sum, with the date of
+    the first day."""
 
     days: list[Day]
     totals: Day
@@ -90,14 +91,14 @@ class Figures:
 
     @property
     def is_flood(self) -> bool:
-        """Returns whether it delivered far more today than on any day before; never on its first
-        day."""
+        """Returns whether the agent delivered far more today than on any day before; never on its
+        first day."""
         *before, today = (day.delivered for day in self.days)
         return today >= FLOOD_AT_LEAST and today >= FLOOD_TIMES * max(before) > 0
 
 
 def outlines(agents: Iterable[Agent], *, at: datetime) -> dict[UUID, Outline]:
-    """Returns the answers of the last thirty days for each agent; one query."""
+    """Returns the answers of the last thirty days for each agent. Makes one query."""
     rows = (
         delivered_since(first_day(at))
         .filter(agent__in=[agent.pk for agent in agents])
@@ -121,20 +122,20 @@ def figures(agent: Agent, *, at: datetime) -> Figures:
 
 
 def first_day(at: datetime, *, count: int = DAYS) -> datetime:
-    """Returns when the first of `count` days began in the person's time zone; today is the last
+    """Returns when the first of `count` days began in the person's time zone. Today is the last
     one."""
     return midnight(at) - timedelta(days=count - 1)
 
 
 def with_provider(agents: QuerySet[Agent]) -> QuerySet[Agent]:
-    """Adds `provider` as the newest delivery named it. Index: cursor_of_an_agent."""
+    """Adds the `provider` of the newest delivery. Index: cursor_of_an_agent."""
     newest = Delivery.objects.of_agent(OuterRef("pk"), ApiKey.Mode.LIVE).order_by("-activity_at")
     return agents.annotate(provider=Subquery(newest.values("provider")[:1]))
 
 
 def days_of(agent: Agent, *, at: datetime, count: int = DAYS) -> list[Day]:
-    """Returns the days, oldest first. The database counts by quarters of an hour, because every
-    time zone is whole quarters from UTC: a local day is a sum of those."""
+    """Returns the days, oldest first. The database counts by quarters of an hour, because the
+    offset of every time zone from UTC is in whole quarters: a local day is a sum of those."""
     start = first_day(at, count=count)
     rows = (
         delivered_since(start)
@@ -156,14 +157,14 @@ def days_of(agent: Agent, *, at: datetime, count: int = DAYS) -> list[Day]:
     days = {each: Day(each) for each in (first + timedelta(days=n) for n in range(count))}
     for quarter, *counts in rows:
         began = datetime.fromtimestamp(quarter * QUARTER_SECONDS, UTC).astimezone(zone)
-        day = days.get(began.date())  # none where the day has ended meanwhile
+        day = days.get(began.date())  # None if the day has ended in the meantime
         if day is not None:
             day.add(counts)
     return list(days.values())
 
 
 def _answers(agent: Agent, at: datetime) -> Answers:
-    """Returns the newest answers of people. Index: answers_of_an_agent."""
+    """Returns people's newest answers. Index: answers_of_an_agent."""
     opened = Reading.objects.filter(user=OuterRef("response__by"), delivery=OuterRef("pk"))
     rows = (
         Delivery.objects.of_agent(agent, ApiKey.Mode.LIVE)
@@ -185,8 +186,8 @@ def _answers(agent: Agent, at: datetime) -> Answers:
 
 
 def delivered_since(start: datetime) -> QuerySet[Delivery, Any]:
-    """Returns what was delivered since then. Index: cursor_of_an_agent; the last activity is never
-    before the delivery."""
+    """Returns the deliveries since `start`. Index: cursor_of_an_agent, because the last activity is
+    never before the delivery."""
     rows = Delivery.objects.filter(mode=ApiKey.Mode.LIVE)
     return rows.filter(activity_at__gte=start, created_at__gte=start)
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from inbox.answering.outcome_words import STATUS_LABELS
+from inbox.reading.status_words import STATUS_LABELS
+from inbox.statistics.approval_use import LABELS, ApprovalUse
 from inbox.statistics.statistics import Period, Statistics
 from pages.times import amount
 from wake.models import Delivery, Response
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """Shows one line of the table; `is_part` belongs to the line above it."""
+class TableLine:
+    """Shows one line of the table. A line with `is_part` belongs to the line above it."""
 
     name: str
     now: str
@@ -22,8 +23,8 @@ class Line:
 
 
 def sentences(statistics: Statistics) -> list[str]:
-    """Returns `Median response time: 12 min, was 40 min.`; leaves out what did not
-    happen."""
+    """Returns sentences such as `Median response time: 12 min, was 40 min.` Leaves out figures that
+    are zero."""
     now, before = statistics.now, statistics.before
     parts = []
     if now.half is not None:
@@ -38,12 +39,12 @@ def sentences(statistics: Statistics) -> list[str]:
     return parts
 
 
-def lines(statistics: Statistics) -> list[Line]:
+def lines(statistics: Statistics) -> list[TableLine]:
     now, before = statistics.now, statistics.before
     return [
-        Line("Deliveries", str(now.deliveries), str(before.deliveries)),
+        TableLine("Deliveries", str(now.deliveries), str(before.deliveries)),
         *(
-            Line(
+            TableLine(
                 f"{kind.label}s",
                 str(now.delivered[kind]),
                 str(before.delivered[kind]),
@@ -51,10 +52,10 @@ def lines(statistics: Statistics) -> list[Line]:
             )
             for kind in Delivery.Type
         ),
-        Line("Answers", str(now.answers), str(before.answers)),
+        TableLine("Answers", str(now.answers), str(before.answers)),
         *([_by_rules(now, before)] if now.by_rules or before.by_rules else []),
         *(
-            Line(
+            TableLine(
                 STATUS_LABELS[kind],
                 str(now.answered[kind]),
                 str(before.answered[kind]),
@@ -62,11 +63,26 @@ def lines(statistics: Statistics) -> list[Line]:
             )
             for kind in Response.Status
         ),
-        Line("Median response time", _span(now.half), _span(before.half)),
-        Line("90th percentile", _span(now.most), _span(before.most)),
-        Line("Missed deadlines", _missed(now), _missed(before)),
-        Line("Answered without opening", _unopened(now), _unopened(before)),
-        Line("Size of edits", _edits(now), _edits(before)),
+        TableLine("Median response time", _span(now.half), _span(before.half)),
+        TableLine("90th percentile", _span(now.most), _span(before.most)),
+        TableLine("Missed deadlines", _missed(now), _missed(before)),
+        TableLine("Answered without opening", _unopened(now), _unopened(before)),
+        TableLine("Size of edits", _edits(now), _edits(before)),
+    ]
+
+
+def lines_of_use(use: ApprovalUse) -> list[TableLine]:
+    """Returns the lines about approvals, or an empty list for an agent without approvals."""
+    if use.is_empty:
+        return []
+    return [
+        TableLine("Approvals and their use", str(use.now.total), str(use.before.total)),
+        *(
+            TableLine(
+                title, str(getattr(use.now, kind)), str(getattr(use.before, kind)), is_part=True
+            )
+            for kind, title in LABELS.items()
+        ),
     ]
 
 
@@ -82,8 +98,8 @@ def _missed(period: Period) -> str:
     return _of(period.missed, period.windows) if period.windows else "no deadlines"
 
 
-def _by_rules(now: Period, before: Period) -> Line:
-    return Line("Given by rules", str(now.by_rules), str(before.by_rules))
+def _by_rules(now: Period, before: Period) -> TableLine:
+    return TableLine("Given by rules", str(now.by_rules), str(before.by_rules))
 
 
 def _unopened(period: Period) -> str:

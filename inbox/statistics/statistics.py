@@ -1,6 +1,6 @@
-"""Computes an agent's statistics over some days, beside the same number of days before.
+"""Computes an agent's statistics over some days, and over the same number of days before.
 
-They are for people to read. No code uses them to let an agent do more.
+The statistics are for people to read. No code uses the statistics to give an agent more rights.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ REPLACED_IN_TIME = Q(superseded_at__isnull=False, superseded_at__lte=F("expires_
 
 @dataclass(slots=True)
 class Period:
-    """Holds the figures of one period. `windows` counts deadlines that have passed; half of the
-    answers of people came within `half`, nine in ten within `most`. Rules gave `by_rules` of the
+    """Holds the figures of one period. `windows` counts deadlines that have passed. Half of
+    people's answers came within `half`, nine in ten within `most`. Rules gave `by_rules` of the
     answers.
 
-    Of the `edits`, the newest `compared` were measured, and half of those changed up to `changed`
-    percent. `gone` counts redirects whose content was erased.
+    Only the newest `compared` of the `edits` were measured. Half of the measured edits changed up
+    to `changed` percent. `gone` counts redirects whose content was erased.
     """
 
     start: datetime
@@ -86,7 +86,7 @@ class Statistics:
 
 
 def days_asked_for(text: str) -> int:
-    """Returns the number of days that the text names, if it is one of SPANS."""
+    """Returns the number of days in the text, if it is one of SPANS."""
     return next((days for days in SPANS if str(days) == text), USUAL)
 
 
@@ -109,7 +109,7 @@ def statistics_of(agent: Agent, *, days: int, at: datetime) -> Statistics:
         period.edits += edits
         period.gone += gone
         period.by_rules += by_rules
-    for is_now, span in _times(answered, now):  # the shorter one first
+    for is_now, span in _times(answered, now):  # the shorter period comes first
         period = periods[is_now]
         period.half = span if period.half is None else period.half
         period.most = span
@@ -138,8 +138,8 @@ def _deliveries(agent: Agent, now: Period, before: Period) -> QuerySet[Delivery,
 
 
 def _answered(agent: Agent, now: Period, before: Period) -> DeliveryQuerySet:
-    """Returns what was answered in either period, whenever it was delivered. Index:
-    answers_of_an_agent; an answer is never released before it is given."""
+    """Returns the deliveries that were answered in either period, regardless of their age. Index:
+    answers_of_an_agent, because an answer is never released before it is given."""
     return (
         Delivery.objects.of_agent(agent, ApiKey.Mode.LIVE)
         .exclude(status=Delivery.Status.PENDING)
@@ -149,9 +149,9 @@ def _answered(agent: Agent, now: Period, before: Period) -> DeliveryQuerySet:
 
 
 def _answers(answered: DeliveryQuerySet, now: Period) -> QuerySet[Delivery, Any]:
-    """Counts answers, those given without opening, edits, erased redirects and those of rules by
-    period and status. A deleted account's answers never count as unopened, because its readings are
-    gone."""
+    """Counts answers, answers without opening the delivery, edits, erased redirects and answers of
+    rules, by period and status. A deleted account's answers never count as unopened, because its
+    readings are gone."""
     opened = Reading.objects.filter(user=OuterRef("response__by"), delivery=OuterRef("pk"))
     return (
         answered.order_by()
@@ -169,8 +169,8 @@ def _answers(answered: DeliveryQuerySet, now: Period) -> QuerySet[Delivery, Any]
 
 
 def _times(answered: DeliveryQuerySet, now: Period) -> QuerySet[Delivery, Any]:
-    """Returns the time within which half, and nine in ten, of each period's answers of people came:
-    the nearest rank, so each is the time of a real answer."""
+    """Returns the times within which half, and nine in ten, of people's answers came in each
+    period. The percentiles use the nearest rank, so each time belongs to a real answer."""
     answered = answered.filter(response__rule_version__isnull=True)
     took = ExpressionWrapper(F("answered_at") - F("created_at"), output_field=DurationField())
     ranked = answered.annotate(is_now=_is(Q(answered_at__gte=now.start)), took=took).annotate(

@@ -15,8 +15,9 @@ from accounts.access.requests import PersonRequest
 from accounts.access.viewer import Viewer
 from accounts.models import Agent
 from database.clock import database_now
-from inbox.statistics import export, sentences, statistics
+from inbox.statistics import approval_use, export, sentences, statistics
 from inbox.statistics.answer_charts import answer_charts
+from inbox.statistics.approval_use import never_used
 from pages.page import page
 
 
@@ -25,18 +26,24 @@ from pages.page import page
 def agent_statistics(request: PersonRequest, pk: UUID) -> HttpResponse:
     now = database_now()
     agent = get_object_or_404(agents_of(request.user), pk=pk)
-    figures = statistics.statistics_of(agent, days=_days(request), at=now)
+    viewer, days = Viewer.of(request.user), _days(request)
+    figures = statistics.statistics_of(agent, days=days, at=now)
+    use = approval_use.approval_use(agent, days=days, at=now)
+    is_owner = viewer.is_owner(agent.team_id)
+    unused = never_used(agent, request.user, days=days, at=now) if is_owner else []
     context = {
         "nav": "agents",
         "now": now,
         "agent": agent,
-        "team": Viewer.of(request.user).team_label(agent.team_id),
+        "team": viewer.team_label(agent.team_id),
         "spans": statistics.SPANS,
         "statistics": figures,
         "sentences": sentences.sentences(figures),
-        "lines": sentences.lines(figures),
+        "lines": sentences.lines(figures) + sentences.lines_of_use(use),
         "comparison_title": f"Compared with the previous {figures.days} days",
         "charts": answer_charts(agent, days=figures.days, at=now),
+        "use": use,
+        "unused": unused,
     }
     return render(request, "inbox/statistics/statistics.html", context)
 
@@ -56,16 +63,17 @@ def export_json(request: PersonRequest, pk: UUID) -> HttpResponse:
 def _export(
     request: PersonRequest,
     pk: UUID,
-    write: Callable[[Agent, statistics.Statistics], str],
+    write: Callable[[Agent, statistics.Statistics, approval_use.ApprovalUse], str],
     ending: str,
     content_type: str,
 ) -> HttpResponse:
     now = database_now()
     agent = get_object_or_404(agents_of(request.user), pk=pk)
     figures = statistics.statistics_of(agent, days=_days(request), at=now)
+    use = approval_use.approval_use(agent, days=figures.days, at=now)
     name = f"record-{agent.pk}-{timezone.localdate(now)}-{figures.days}-days.{ending}"
     return HttpResponse(
-        write(agent, figures),
+        write(agent, figures, use),
         content_type=content_type,
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

@@ -19,7 +19,8 @@ const modules = {
   "web-push": () => import("./web-push.js"),
 };
 const LATER_MS = 2000;
-// For a page that is often left at once: what keeps it up to date is loaded if it stays open.
+// People often leave this page at once, so the modules that keep it up to date are loaded only if
+// it stays open.
 const later = {
   default: (element, signal) => setTimeout(async () => {
     const module = await modules.updates();
@@ -27,7 +28,7 @@ const later = {
   }, LATER_MS),
 };
 let visit;
-// Keys that are pressed before the shortcuts are there, which are loaded last on a first visit.
+// Keeps keys that are pressed before the shortcuts are loaded, which happens last on a first visit.
 let early = [];
 addEventListener("keydown", (event) => early?.push(event));
 
@@ -48,13 +49,15 @@ async function attach() {
   early = null;
 }
 
-// A second press or click may come a moment after the page has changed under it. No person has read the
-// page by then, so its answers cannot be pressed yet. A rejection can: its key leads to the message, and
-// the letters of a message must not be taken for keys.
+// A second press or click may come a moment after the page has changed under it. No person has read
+// the page by then, so the buttons that answer cannot be pressed yet. The button of a rejection can
+// be pressed, because its key only moves the focus to the message. Otherwise the letters of the
+// message would count as keys. Without JavaScript answering.css does the same for the mouse.
 const FIRST_MOMENT_MS = 800;
+const ANSWERS = ":is(button[name=status], button[data-answers]):enabled:not([value=rejected])";
 
 function firstMoment(element, signal) {
-  const answers = [...element.querySelectorAll("button[name=status]:enabled:not([value=rejected])")];
+  const answers = [...element.querySelectorAll(ANSWERS)];
   const allow = () => answers.forEach((button) => { button.disabled = false; });
   const whenSeen = () => !document.hidden && setTimeout(allow, FIRST_MOMENT_MS);
   answers.forEach((button) => { button.disabled = true; });

@@ -1,4 +1,4 @@
-// Copies the text of another element, or selects it if the browser does not allow copying.
+// Copies the text of another element, or selects the text if the browser does not allow copying.
 export default function copy(button, signal) {
   const source = document.querySelector(button.dataset.copy);
   const words = button.textContent;

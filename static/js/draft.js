@@ -18,13 +18,13 @@ export default function draft(form, signal) {
   const url = new URL(location);
   if (url.searchParams.get("from") === "original") {
     forget(prefix);
-    // For the server still the original; a reload restores what is typed from here on.
+    // The server still shows the original; a reload restores what is typed from here on.
     url.searchParams.set("from", "reset");
     history.replaceState(null, "", url);
   }
   // A page that answers this form already has the text, maybe with a saved reply below it.
   if (!("answered" in form.dataset)) restore(form, prefix);
-  // On the document, because the options stand apart from their form.
+  // Listens on the document, because the options are outside their form.
   document.addEventListener("input", (event) => {
     if (event.target.form !== form) return;
     changed.add(event.target.name);

@@ -48,7 +48,8 @@ function isPaletteKey(event) {
   return isChord && event.key.toLowerCase() === "k" && keyboard !== "off";
 }
 
-// The palette takes a moment to load. Keys that are pressed meanwhile are text for it, not shortcuts.
+// The palette takes a moment to load. Keys that are pressed meanwhile are text for the palette, not
+// shortcuts.
 function openPalette(event, signal, done) {
   const typed = { text: "" };
   event.preventDefault();
@@ -147,7 +148,7 @@ function choicesOf(form) {
   return [...form.elements].filter((control) => control.matches("[name^=choice]:is([type=radio], [type=checkbox])"));
 }
 
-// A control in a closed menu can be pressed: that opens the menu.
+// Pressing a control in a closed menu opens the menu.
 function menuOf(control) {
   return control.closest('[data-module="menu"]');
 }
@@ -176,7 +177,7 @@ function rows() {
   return [...document.querySelectorAll(`:is(${ROW})[tabindex]`)].filter((row) => row.checkVisibility());
 }
 
-// Returns the nearest row in this direction that still waits.
+// Returns the nearest row in this direction that still awaits an answer.
 function openRow(all, at, by) {
   for (let place = at + by; all[place]; place += by) {
     if (!all[place].matches(".row--done")) return all[place];
@@ -193,8 +194,9 @@ function step(by, event) {
   next.focus();
 }
 
-// An answered row stays in its place and the focus moves to the row after it; after an undo it moves
-// to the row that is open again. The row keeps its height in the window, also for a mouse.
+// An answered row stays in its place, and the focus moves to the row after it. After an undo, the
+// focus moves to the row that is open again. The row stays at the same height in the window, also
+// if the person uses a mouse.
 function keepPlace(event) {
   const button = event.submitter ?? event.target;
   const all = rows();
@@ -214,7 +216,8 @@ function store(place) {
   sessionStorage.setItem(PLACE, JSON.stringify(place));
 }
 
-// The way back from a delivery leads to its row, or to the one after it once it is answered.
+// The way back from a delivery leads to the row of that delivery, or to the next row if it is
+// answered.
 function restorePlace() {
   const all = rows();
   if (!all.length) return;

@@ -1,5 +1,5 @@
-// Listens to the server's stream, which tells a page in sight to ask what is new. Without a stream, the
-// page asks by itself (updates.js) and tries again later.
+// Listens to the server's stream, which tells a visible page to ask what is new. Without a stream,
+// the page asks by itself (updates.js) and tries again later.
 const AGAIN_MS = 300_000;
 
 export default function live(element, signal, ask) {

@@ -6,6 +6,7 @@ export default function offlinePage() {
   const createScriptURL = (url) => (url === SCRIPT ? url : null);
   const policy = window.trustedTypes?.defaultPolicy
     ?? window.trustedTypes?.createPolicy("default", { createScriptURL });
-  // Without it everything else works, for example in a private window that allows no storage.
+  // Without the service worker everything else works, for example in a private window that allows
+  // no storage.
   navigator.serviceWorker.register(policy?.createScriptURL(SCRIPT) ?? SCRIPT).catch(() => {});
 }

@@ -39,8 +39,8 @@ function actions() {
   );
 }
 
-// An action is found by its own words. Those of an agent, which its label names, could be the name of the
-// place that a person types.
+// An action is found by its own words. The label also has words of an agent, which could be the
+// name of the place that a person types.
 function actionOf(control, dialog) {
   const item = document.createElement("li");
   item.dataset.words = control.matches(".row a") ? "open" : control.textContent.trim().toLowerCase();

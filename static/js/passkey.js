@@ -1,6 +1,7 @@
-// Lets the browser sign a challenge with a passkey, or make a new one, and sends it with the form. The
-// form is hidden until this runs. An offer among the suggestions of the e-mail field is renewed before
-// its challenge expires, and when the page is shown again, because another tab may have asked for one.
+// Lets the browser sign a challenge with a passkey, or make a new one, and sends it with the form.
+// The form is hidden until this runs. The e-mail field suggests passkeys. This suggestion is
+// renewed before its challenge expires. It is also renewed when the page is shown again, because
+// another tab may have asked for a challenge.
 const RENEW_MS = 240_000;
 const WORDS = {
   AbortError: "",
@@ -31,11 +32,11 @@ export default function passkey(form, signal) {
   };
   const suggest = async () => {
     if (document.hidden || isPrompting || !await PublicKeyCredential.isConditionalMediationAvailable?.()) return;
-    ask("conditional").catch(() => {}); // the button says what is wrong
+    ask("conditional").catch(() => {}); // the button then explains the problem
   };
 
   form.hidden = false;
-  delete form.dataset.signed; // of a page that the browser kept
+  delete form.dataset.signed; // a page that the browser had kept in memory
   form.addEventListener("submit", (event) => {
     if ("signed" in form.dataset) return;
     event.preventDefault();
@@ -54,11 +55,12 @@ export default function passkey(form, signal) {
   suggest();
 }
 
-// Asks the server what to sign. A server that sends to another page wants the password first.
+// Asks the server what to sign. A server that redirects to another page wants the password first.
 async function offered(form, signal) {
   const answer = await fetch(form.dataset.options, {
     method: "POST",
     headers: { "X-CSRFToken": form.elements.csrfmiddlewaretoken.value },
+    body: new FormData(form), // the challenge covers the content of the answer
     signal,
   });
   if (answer.redirected) {
@@ -75,7 +77,7 @@ async function offered(form, signal) {
   return options;
 }
 
-// Not credential.toJSON(), which browsers learned years after passkeys.
+// Does not use credential.toJSON(), which browsers began to support years after passkeys.
 function asText({ id, rawId, type, response }) {
   const bytes = Object.fromEntries(
     ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"]

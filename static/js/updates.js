@@ -1,7 +1,7 @@
-// Asks for new deliveries, and for rows that a colleague answers meanwhile. It shows the server's line
-// about new ones and strikes the answered rows; no row, title or icon moves or changes otherwise. The
-// server's stream (live.js) says when to ask. The page also asks by itself, after a minute without any
-// input four times less often.
+// Asks for new deliveries, and for rows that a colleague answers meanwhile. Shows the server's line
+// about new deliveries, and strikes the answered rows through. Nothing else on the page moves or
+// changes. The server's stream (live.js) says when to ask. The page also asks by itself. After a
+// minute without any input, it asks four times less often.
 const SECONDS = 30;
 const IN_USE_MS = 60_000;
 const LIVE_AFTER_MS = 2000;
@@ -20,7 +20,7 @@ export default function updates(element, signal) {
     const due = askedAt + (isInUse ? interval : 4 * interval);
     timer = setTimeout(poll, Math.max(0, due - Date.now()));
   };
-  // One question at a time: an older answer must not replace a newer one.
+  // Asks one question at a time, because an older answer must not replace a newer one.
   const poll = async () => {
     asksAgain = isAsking;
     if (document.hidden || isAsking) return;
@@ -56,7 +56,8 @@ function show(element, nodes) {
   }
 }
 
-// The row keeps its place and its height; its buttons give way to the line about what happened.
+// The row keeps its place and its height. The line about what happened replaces the buttons of the
+// row.
 function strike(row, ending) {
   if (!row || row.matches(".row--done")) return;
   row.classList.add("row--done");

@@ -10,7 +10,7 @@ export default function webPush(form, signal) {
     return;
   }
   form.hidden = false;
-  delete form.dataset.subscribed; // of a page that the browser kept
+  delete form.dataset.subscribed; // a page that the browser had kept in memory
   form.addEventListener("submit", (event) => {
     if ("subscribed" in form.dataset) return;
     event.preventDefault();
@@ -37,7 +37,8 @@ async function turnOn(form) {
   form.requestSubmit();
 }
 
-// A private window may allow no service worker, and would wait for it forever.
+// Has a time limit, because a private window may allow no service worker, and `ready` would then
+// wait forever.
 function ready() {
   const late = new Promise((_, reject) => { setTimeout(() => reject(new Error("late")), READY_MS); });
   return Promise.race([navigator.serviceWorker.ready, late]);

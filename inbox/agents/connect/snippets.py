@@ -1,5 +1,5 @@
-"""Fills the snippets that connect an agent with its id and this server's address, never with a
-key."""
+"""Fills the snippets that connect an agent: with the agent's id and this server's address, but
+never with a key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.conf import settings
 
 from accounts.models import Agent
 
-# Each file works as it stands, for this agent and this server.
+# Each file works as it is, for this agent and this server.
 EXAMPLES = re.compile(r"[\"']research-agent-01[\"']|https://wake\.example\.com")
 
 
@@ -23,7 +23,7 @@ ASKS_AND_WAITS = "A tool that asks a person and waits for the answer."
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Shows a text to copy. `hint` says what to do with it, and may have the same examples; the
+    """Shows a text to copy. `hint` says how to use the text, and may also contain EXAMPLES. The
     text comes from templates/inbox/agents/connect/snippets/`name`.txt."""
 
     name: str
@@ -135,8 +135,9 @@ def snippets(agent: Agent) -> list[Snippet]:
 
 
 def _value(kind: Snippet, agent: Agent) -> str:
-    """Returns the agent's id. n8n takes a text that begins with `=` for an expression: such an id
-    becomes an expression that returns it, with braces escaped, because two of them would end it."""
+    """Returns the agent's id. n8n reads a text that begins with `=` as an expression. So an id that
+    begins with `=` becomes an expression that returns the id. The id's braces are escaped, because
+    two braces would end the expression."""
     if kind.name != "n8n" or not agent.agent_id.startswith("="):
         return agent.agent_id
     text = json.dumps(agent.agent_id).replace("{", r"\u007b").replace("}", r"\u007d")
@@ -144,8 +145,8 @@ def _value(kind: Snippet, agent: Agent) -> str:
 
 
 def fill(text: str, agent_id: str, *, origin: str) -> str:
-    """Inserts the id as JSON text, which is also valid Python, JavaScript and YAML, and harmless in
-    a here-document. In single quotes it is a word of a shell."""
+    """Inserts the id as JSON text, which is also valid in Python, JavaScript and YAML, and harmless
+    in a here-document. In single quotes, the inserted id is one word for a shell."""
     ids = {'"': json.dumps(agent_id, ensure_ascii=False), "'": shlex.quote(agent_id)}
     return EXAMPLES.sub(lambda match: ids.get(match[0][0], origin), text)
 

@@ -1,4 +1,4 @@
-"""Shows the first run, how to connect an agent, and whether anything has arrived."""
+"""Shows the first run, how to connect an agent, and whether a delivery has arrived."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def connect_agent(request: PersonRequest, pk: UUID) -> HttpResponse:
 @require_safe
 @page
 def connect_updates(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Returns 204 until the first delivery arrives, then a link to it."""
+    """Returns 204 until the first delivery arrives, then a link to that delivery."""
     agent = get_object_or_404(agents_of(request.user), pk=pk)
     delivery = welcome.first_delivery(agent)
     if delivery is None:

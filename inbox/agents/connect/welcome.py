@@ -1,4 +1,4 @@
-"""Lists what the first run of an inbox still needs."""
+"""Lists the missing steps of an inbox's first run."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from wake.server.run.greeting import FIRST_DELIVERY
 
 @dataclass(frozen=True, slots=True)
 class FirstRun:
-    """Describes how far a new team is. `agent` is one with a key, or one that still needs a key;
-    `may_add` says whether this person may make its key, or an agent if there is none."""
+    """Describes how far a new team is. `agent` has a key, or still needs one. `may_add` says
+    whether this person may create the agent's key, or the agent if there is none."""
 
     agent: Agent | None
     has_key: bool
@@ -28,7 +28,8 @@ class FirstRun:
 
     @property
     def curl(self) -> str:
-        """Returns a command for a shell that knows the key; a page never shows one."""
+        """Returns a command for a shell in which the key is set, because a page never shows a
+        key."""
         body = {"agent_id": self.agent.agent_id if self.agent else "", **FIRST_DELIVERY}
         return (
             f"curl {settings.WAKE_ORIGIN}/wake/v1/deliver \\\n"
@@ -39,7 +40,7 @@ class FirstRun:
 
 
 def first_run(viewer: Viewer, *, at: datetime) -> FirstRun:
-    """Returns the state of the viewer's teams; one query."""
+    """Returns the state of the viewer's teams. Makes one query."""
     keys = ApiKey.objects.usable(at).filter(agent=OuterRef("pk"), mode=ApiKey.Mode.LIVE)
     agents = Agent.objects.active().filter(team__in=viewer.team_ids).annotate(has_key=Exists(keys))
     agent: Any = agents.order_by("-has_key", "created_at", "pk").first()
@@ -51,13 +52,13 @@ def first_run(viewer: Viewer, *, at: datetime) -> FirstRun:
 
 
 def has_delivered(viewer: Viewer) -> bool:
-    """Returns whether anything ever arrived for the viewer's teams."""
+    """Returns whether a delivery ever arrived for the viewer's teams."""
     return Delivery.objects.filter(team__in=viewer.team_ids).exists()
 
 
 def first_delivery(agent: Agent) -> Delivery | None:
-    """Returns its only delivery, or one of its oldest, without content. Two queries, each of the
-    first row of cursor_of_an_agent."""
+    """Returns the agent's only delivery, or one of its oldest, without content. Makes two queries.
+    Each query reads the first row of the index cursor_of_an_agent."""
     by_mode = [Delivery.objects.of_agent(agent, mode) for mode in ApiKey.Mode.values]
     firsts = [rows.only("created_at", "mode").order_by("activity_at").first() for rows in by_mode]
     return min(filter(None, firsts), key=lambda delivery: delivery.created_at, default=None)

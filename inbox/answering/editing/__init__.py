@@ -1,1 +1,1 @@
-"""Lets people edit what an agent sent, and shows what the edit changes."""
+"""Lets people edit an agent's content, and shows the changes."""

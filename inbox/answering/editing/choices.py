@@ -1,4 +1,4 @@
-"""Shows choice blocks as radio buttons and checkboxes, and reads what a person clicked."""
+"""Shows choice blocks as radio buttons and checkboxes, and reads a person's clicks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from inbox.answering.editing.edits import NOT_AN_OPTION, InvalidInput, Original, ticked
 from inbox.rendering.blocks import Choice, Option
 from inbox.rendering.json_text import read, written
-from pages.characters.invisible import reveal
+from pages.characters.invisible import reveal_value
 
 NOTHING_CHOSEN = "Choose at least one of the options, or “None of these”."
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A choice block in a form; `chosen` are the options that are selected."""
+    """Describes a choice block in a form. `chosen` has the selected options."""
 
     choice: Choice
     input_name: str
@@ -24,14 +24,16 @@ class Question:
 
 
 def choices_of(original: Original) -> dict[str, Choice]:
-    """Returns the choice blocks by the name of their input. An input is not named as its block is,
-    because that name is the agent's and could be one of ours."""
+    """Returns the choice blocks, each by the name of its input. An input does not have the name of
+    its block, because the agent chose that name, and another field of the form could have the same
+    name."""
     blocks = [block for block in original.controls.values() if isinstance(block, Choice)]
     return {f"choice-{place}" if place else "choice": block for place, block in enumerate(blocks)}
 
 
 def questions(original: Original, values: Mapping[str, Any]) -> list[Question]:
-    """Returns the choices as they are shown, each with its value by the name of its block."""
+    """Returns the choices that the form shows. `values` maps the name of each choice's block to the
+    chosen value."""
     return [
         Question(choice, input_name, choice.chosen(values.get(choice.name)))
         for input_name, choice in choices_of(original).items()
@@ -39,8 +41,8 @@ def questions(original: Original, values: Mapping[str, Any]) -> list[Question]:
 
 
 def chosen(original: Original, edited_json: str | None) -> dict[str, Any]:
-    """Returns the values that an edit chose by the name of their block; without an edit, the
-    recommended ones."""
+    """Returns the values that an edit chose, each by the name of its block. Without an edit,
+    returns the values that the agent recommends."""
     edited = read(edited_json) if edited_json else None
     values = edited if isinstance(edited, dict) else original.proposed
     return {
@@ -51,8 +53,8 @@ def chosen(original: Original, edited_json: str | None) -> dict[str, Any]:
 
 
 def clicked(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the values that a form sent, by the name of their block, without invalid ones and
-    without those that the form did not have."""
+    """Returns the values that a form sent, each by the name of its block. Leaves out invalid
+    values, and values that the form did not have."""
     values = {}
     for input_name, choice in choices_of(original).items():
         if input_name in data:
@@ -63,17 +65,17 @@ def clicked(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def all_clicked(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the choices that were made, by the name of their block. Raises InvalidInput if one is
-    missing or was not shown, or if nothing was chosen.
+    """Returns the person's choices, each by the name of its block. Raises InvalidInput if a choice
+    is missing or was not shown, or if nothing was chosen.
 
-    Checkboxes without a tick are null and not an empty list: a person who left them out did not say
-    "none of these"."""
+    Checkboxes without a tick are null and not an empty list, because a person who skipped them did
+    not say "none of these"."""
     return _complete(original, clicked(original, data))
 
 
 def undecided(original: Original) -> str:
-    """Returns why the proposal cannot be approved: the agent recommends none of the options;
-    else empty. A choice of several may be left open beside another that is made."""
+    """Returns the reason if the proposal cannot be approved because the agent recommends no option;
+    otherwise returns an empty text. A `multiple` choice may stay open if another choice is made."""
     choices = choices_of(original).values()
     proposed = {each.name: each.value or ([] if each.is_multiple else None) for each in choices}
     try:
@@ -88,7 +90,7 @@ def _complete(original: Original, values: Mapping[str, Any]) -> dict[str, Any]:
     choices = choices_of(original)
     for choice in choices.values():
         if values.get(choice.name) is None:
-            label = reveal(choice.label) if len(choices) > 1 else ""
+            label = reveal_value(choice.label) if len(choices) > 1 else ""
             raise InvalidInput(f"{label}: {NOT_AN_OPTION}" if label else NOT_AN_OPTION)
     if not any(values.values()) and (choices or not original.controls):
         raise InvalidInput(NOTHING_CHOSEN if choices else NOT_AN_OPTION)
@@ -96,7 +98,7 @@ def _complete(original: Original, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_values(original: Original, values: Mapping[str, Any]) -> str:
-    """Returns the proposal with these values, by the name of their block."""
+    """Returns the proposal with these values. `values` maps the names of blocks to their values."""
     return written({**original.proposed, **values})
 
 

@@ -1,4 +1,4 @@
-"""Builds what the redirect editor shows: the original, or what was typed into it so far."""
+"""Builds the content of the redirect editor: the original, or the text that was typed so far."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from inbox.answering.editing.edits import (
     TEXT,
     Field,
     Original,
-    as_typed,
     fields,
     kind_of,
     readable_values,
     typed_into,
 )
-from inbox.answering.editing.word_diffs import Changes, changes
-from inbox.rendering.json_text import read
-from inbox.rendering.outlines import sides
-from pages.characters.invisible import reveal
+from inbox.rendering.diffs.outlines import sides
+from inbox.rendering.diffs.word_diffs import Changes, changes
+from inbox.rendering.json_text import as_typed, read
+from pages.characters.invisible import reveal_value
 from wake.models import Delivery, Draft
 
 RAW = "raw"
@@ -31,8 +30,8 @@ NOT_FLAT = "Can't show fields: the edit no longer matches the agent's fields."
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """Describes the inputs of the editor. `fields` has one input each; without them, `text` is one
-    text area sent as `kind` (json or text)."""
+    """Describes the inputs of the editor. Each of `fields` has one input. Without fields, `text` is
+    one text area that is sent as `kind` (json or text)."""
 
     fields: list[Field]
     text: str
@@ -44,15 +43,15 @@ class Editor:
 
     @property
     def revealed(self) -> str:
-        """Returns the text with its invisible characters named; empty if it has none."""
-        revealed = reveal(self.text)
+        """Returns the text with its invisible characters named, or an empty text if it has none."""
+        revealed = reveal_value(self.text)
         return revealed if revealed != self.text else ""
 
 
 def begin(delivery: Delivery, draft: Draft | None, data: Mapping[str, Any]) -> Editor:
-    """Starts from the person's draft, else from what the agent sent, with the options and the
-    feedback that they gave on the delivery's page (`data`). An input shows what was typed there,
-    also if it cannot be read yet."""
+    """Starts from the person's draft, or else from the agent's content, with the options and the
+    feedback from the delivery's page (`data`). An input shows the text that was typed into it, even
+    if the text is not a valid value yet."""
     original = Original.of(delivery)
     content = (draft.edited_json if draft else None) or original.json
     content = _with_inputs(original, content, data)
@@ -68,8 +67,8 @@ def begin(delivery: Delivery, draft: Draft | None, data: Mapping[str, Any]) -> E
 
 
 def _with_inputs(original: Original, content: str | None, data: Mapping[str, Any]) -> str | None:
-    """Returns the content with the options and the values that the delivery's page sent; a value
-    that cannot be read stays as it was."""
+    """Returns the content with the options and the values from the delivery's page. A value that
+    cannot be read stays unchanged."""
     inputs = clicked(original, data) | readable_values(original, data)
     value = read(content) if content else None
     current = {**original.proposed, **(value if isinstance(value, dict) else {})}
@@ -86,8 +85,8 @@ def again(
     errors: Mapping[str, str],
     view: str = "",
 ) -> Editor:
-    """Keeps what was typed, and switches to the other view if the person asked and the edit is
-    valid.
+    """Keeps the typed text, and switches to the other view if the person asked for it and the edit
+    is valid.
 
     `edited_json` is the valid edit; `errors` maps the name of a field to its error.
     """
@@ -98,7 +97,7 @@ def again(
     text, note = data.get("edited_content", ""), ""
     current = edited_json or original.json
     if errors:
-        view = ""  # the other view would replace what was typed
+        view = ""  # switching to the other view would lose the typed text
     if view == RAW and kind == FIELDS:
         inputs, text, kind = [], as_typed(current), JSON
     elif view == FIELDS and kind != FIELDS:
@@ -116,7 +115,8 @@ def again(
 
 
 def _compared(original: Original, current: str | None, *, as_fields: bool) -> Changes:
-    """Compares in the form that the person edits."""
+    """Compares the edit with the original in the form in which the person edits: as fields, or as
+    text."""
     if as_fields:
         return changes(*sides(original.json, current))
     return changes(as_typed(original.json), as_typed(current))

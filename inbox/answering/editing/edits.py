@@ -1,4 +1,4 @@
-"""Turns what an agent sent into inputs, and what a person typed into an edit."""
+"""Turns an agent's content into inputs, and a person's text into an edit."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from inbox.rendering.blocks import (
     fits,
     requested_input,
 )
-from inbox.rendering.json_text import Number, read, readable, written
+from inbox.rendering.json_text import Number, read, written
 from inbox.rendering.shapes import words
-from pages.characters.invisible import reveal
+from pages.characters.invisible import reveal_value
 from wake.api.parsers import Malformed, parse_strictly
 from wake.models import Delivery
 from wake.responses import BadEdit
@@ -34,16 +34,16 @@ FIELDS, JSON, TEXT = "fields", "json", "text"
 LINES, YES_OR_NO, NOTHING = "lines", "yes-or-no", "nothing"
 SEVERAL = "several"
 INPUTS = {LONG: LINES, BOOLEAN: YES_OR_NO}
-MOST_FIELDS = 12
-# In letters of the greatest width, on the narrowest phone: an input would hide the end of a longer
-# text, and a text area does not.
+MAX_FIELDS = 12
+# In letters of the greatest width, on the narrowest phone. An input would hide the end of a longer
+# text, but a text area does not.
 ONE_LINE = 24
-MOST_ROWS = 20
+MAX_ROWS = 20
 NOT_AN_OPTION = "Choose one of the options."
 
 
 class InvalidInput(Exception):
-    """What a person typed or chose is not valid yet; `field` is the form's field."""
+    """The typed text or the choice is not valid yet; `field` is the form's field."""
 
     def __init__(self, message: str, field: str = "edited_content") -> None:
         super().__init__(message)
@@ -52,7 +52,7 @@ class InvalidInput(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Describes the input for one member of a flat object; `kind` is text, lines, number,
+    """Describes the input for one member of a flat object. `kind` is text, lines, number,
     yes-or-no, choice, several (with the chosen ids in `values`) or nothing."""
 
     name: str
@@ -67,25 +67,27 @@ class Field:
 
     @property
     def revealed(self) -> str:
-        """Returns the value with its invisible characters named, or whole if the input may hide the
-        end of it; empty if the input shows all of it."""
-        revealed = reveal(self.value)
+        """Returns the value with its invisible characters named. Also returns the value if the
+        input may hide the end of the value. Returns an empty text if the input shows the whole
+        value."""
+        revealed = reveal_value(self.value)
         is_hidden = self.kind in {NUMBER, TEXT, NOTHING} and not _fits_one_line(self.value)
         return revealed if is_hidden or revealed != self.value else ""
 
     @property
     def rows(self) -> int:
-        """Returns the height of a text area, for browsers that do not fit it to its text."""
+        """Returns the height of a text area, for browsers that cannot fit it to its text."""
         lines = self.value.split("\n")
-        return min(sum(1 + len(line) // ONE_LINE for line in lines), MOST_ROWS)
+        return min(sum(1 + len(line) // ONE_LINE for line in lines), MAX_ROWS)
 
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """Holds the value that an edit begins with: everything that the agent sent or, if its blocks
-    ask for values, the values that they propose.
+    """Holds the value that an edit begins with. The value is all of the agent's content. But if
+    blocks in the content ask for values, the value has only the values that the blocks propose.
 
-    `controls` maps each name to its block; `is_proposal` says that more was sent than the proposal.
+    `controls` maps each name to its block. `is_proposal` is True if the details contain more than
+    the proposal.
     """
 
     json: str | None
@@ -114,17 +116,9 @@ def kind_of(content_json: str | None) -> str:
     return JSON if (content_json or "").lstrip().startswith("{") else TEXT
 
 
-def as_typed(content_json: str | None) -> str:
-    """Returns the text with which the text area begins."""
-    if content_json is None:
-        return ""
-    value = json.loads(content_json)
-    return value if isinstance(value, str) else readable(content_json)
-
-
 def fields(original: Original, current_json: str | None = None) -> list[Field]:
-    """Returns one field a member; none if the object is not flat, is too large, or no longer has
-    the original's shape."""
+    """Returns one field for each member, or an empty list if the object is not flat, is too large,
+    or no longer has the original's structure."""
     before = _flat(original)
     current = before if current_json is None else _flat(original, current_json)
     shape = [(key, _kind(original, key, value)) for key, value in before.items()]
@@ -164,7 +158,8 @@ def _fits_one_line(text: str) -> bool:
 def typed_into(
     fields: list[Field], data: Mapping[str, Any], *, errors: Mapping[str, str]
 ) -> list[Field]:
-    """Returns the same fields with what the person typed and its error, by name."""
+    """Returns the same fields with the person's text and the errors in it. `data` and `errors` have
+    the names of the fields as keys."""
     return [
         replace(
             field,
@@ -183,13 +178,13 @@ def proposed_fields(original: Original, current_json: str | None = None) -> list
 
 
 def typed_values(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the values of the proposed fields that a form sent, by the name of their block.
+    """Returns the values that a form sent for the proposed fields, each by the name of its block.
     Raises InvalidInput."""
     return {field.key: _typed_value(original, field, data) for field in _sent(original, data)}
 
 
 def readable_values(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the same values without those that cannot be read."""
+    """Returns the same values, without the values that cannot be read."""
     values = {}
     for field in _sent(original, data):
         with suppress(InvalidInput):
@@ -206,7 +201,7 @@ def _typed_value(original: Original, field: Field, data: Mapping[str, Any]) -> A
 
 
 def edited_json(original: Original, *, kind: str, text: str, data: Mapping[str, Any]) -> str | None:
-    """Returns the JSON text of the edit; None if nothing changed. Raises InvalidInput."""
+    """Returns the JSON text of the edit, or None if nothing changed. Raises InvalidInput."""
     text = text.replace("\r\n", "\n")
     edit: str | None
     if kind == FIELDS:
@@ -233,7 +228,7 @@ def _assembled(original: Original, data: Mapping[str, Any]) -> str:
 
 
 def _literal(field: Field, original: Any, typed: Any) -> str:
-    """Returns the JSON of one member; unchanged members keep the agent's spelling."""
+    """Returns the JSON of one member. Unchanged members keep the agent's spelling."""
     text = field.value if typed is None else str(typed).replace("\r\n", "\n")
     if text == field.value.replace("\r\n", "\n"):
         return str(original) if isinstance(original, Number) else json.dumps(original)
@@ -247,7 +242,7 @@ def _literal(field: Field, original: Any, typed: Any) -> str:
 
 
 def _list(field: Field, original: Any, ticked: tuple[str, ...]) -> str:
-    """Returns the ids in the order of the options; without a tick an original null stays null."""
+    """Returns the ids in the order of the options. Without a tick, an original null stays null."""
     ids = [option.id for option in field.options if option.id in ticked]
     if len(ids) < len(ticked):
         raise InvalidInput(NOT_AN_OPTION, field.name)
@@ -259,8 +254,8 @@ def _ticked(field: Field, data: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def ticked(data: Mapping[str, Any], name: str) -> list[str]:
-    """Returns the values of the checkboxes that were ticked. A hidden empty input comes with them,
-    so that a form without a tick differs from one without the boxes."""
+    """Returns the values of the ticked checkboxes. The checkboxes come with a hidden empty input,
+    so that a form without a tick differs from a form without the checkboxes."""
     values = data.getlist(name) if isinstance(data, MultiValueDict) else data[name]
     return [value for value in (values if isinstance(values, list) else [values]) if value]
 
@@ -294,24 +289,25 @@ def is_same(edit: str, original_json: str | None) -> bool:
 
 
 def _with_line_ends(original: Original, text: str) -> str:
-    """Restores the agent's line ends: a form sends every one as CRLF."""
+    """Restores the agent's line ends, because a form sends every line end as CRLF."""
     before = json.loads(original.json) if original.json and original.kind == TEXT else ""
     return text.replace("\n", "\r\n") if "\r\n" in before else text
 
 
 def _flat(original: Original, content_json: str | None = None) -> dict[str, Any]:
-    """Returns the members of a small object without nested objects or lists; else none. Reads the
-    original if `content_json` is not given."""
+    """Returns the members of a small object without nested objects or lists, or an empty mapping
+    for any other. Reads the original if `content_json` is not given."""
     content_json = content_json or original.json
     value = read(content_json) if content_json else None
-    if not isinstance(value, dict) or len(value) > max(MOST_FIELDS, len(original.controls)):
+    if not isinstance(value, dict) or len(value) > max(MAX_FIELDS, len(original.controls)):
         return {}
     is_flat = all(_is_scalar(original.controls.get(key), child) for key, child in value.items())
     return value if is_flat else {}
 
 
 def _is_scalar(control: Control | None, value: Any) -> bool:
-    """Returns whether the value fits one input; the options of a choice do, too."""
+    """Returns whether the value fits one input. The chosen options of a choice also fit one
+    input."""
     is_choice = isinstance(control, Choice) and control.accepts(value)
     return is_choice or not isinstance(value, dict | list)
 

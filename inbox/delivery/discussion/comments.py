@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import transaction
@@ -16,17 +15,17 @@ from accounts.audit import person, record
 from accounts.models import Membership, User
 from inbox.delivery.discussion.mentions import mentioned_in
 from inbox.models import Comment, Mention
-from inbox.notifications.channels.noting import note_mentions
-from wake.models import Delivery, DeliveryQuerySet
+from inbox.notifications.channels.recording import record_mentions
+from wake.models import Delivery
 
-MOST_COMMENTS = 200
+MAX_COMMENTS = 200
 
 
 class NoLongerOpen(Exception):
     """The content of this delivery was erased, so it cannot be discussed any more."""
 
 
-class TooMany(Exception):
+class TooManyComments(Exception):
     """This delivery has 200 comments, which is the most. Remove one first."""
 
 
@@ -34,9 +33,10 @@ class TooMany(Exception):
 def write_comment(
     delivery: Delivery, text: str, *, pk: UUID, by: User, address: str = "", at: datetime
 ) -> None:
-    """Stores a comment and tells the people whom it mentions; raises NotAllowed, NoLongerOpen and
-    TooMany. The form brings the id, so that a comment that is sent twice is stored once."""
-    # The lock keeps an erasure and the count away until the comment is stored.
+    """Stores a comment and notifies the people whom it mentions. Raises NotAllowed, NoLongerOpen
+    and TooManyComments. The form brings the id, so that a comment that is sent twice is stored
+    once."""
+    # Until this comment is stored, the lock delays other comments and the erasure of the delivery.
     locked = Delivery.objects.select_for_update().get(pk=delivery.pk)
     if not Membership.objects.filter(user=by, team_id=locked.team_id).exists():
         raise NotAllowed(NotAllowed.__doc__)
@@ -44,8 +44,8 @@ def write_comment(
         return
     if locked.erased_at is not None:
         raise NoLongerOpen(NoLongerOpen.__doc__)
-    if Comment.objects.filter(delivery=locked, removed_at=None).count() >= MOST_COMMENTS:
-        raise TooMany(TooMany.__doc__)
+    if Comment.objects.filter(delivery=locked, removed_at=None).count() >= MAX_COMMENTS:
+        raise TooManyComments(TooManyComments.__doc__)
     comment = Comment.objects.create(
         pk=pk, delivery=locked, author=by, author_name=by.display_name, text=text, written_at=at
     )
@@ -53,7 +53,7 @@ def write_comment(
         Mention(user=user, delivery=locked, comment=comment)
         for user in mentioned_in(text, team_id=locked.team_id, by=by)
     )
-    note_mentions(mentions, delivery=locked, at=at)
+    record_mentions(mentions, delivery=locked, at=at)
     actor = person(by, address)
     record("delivery.commented", by=actor, of=locked, team=locked.team_id, at=at, comment=str(pk))
 
@@ -62,8 +62,8 @@ def write_comment(
 def remove_comment(
     delivery: Delivery, pk: UUID, *, by: User, address: str = "", at: datetime
 ) -> None:
-    """Removes the words of a comment: its author may, and an owner of the team. Raises
-    Comment.DoesNotExist and NotAllowed."""
+    """Removes the words of a comment. The author of the comment and owners of the team may do that.
+    Raises Comment.DoesNotExist and NotAllowed."""
     comment = Comment.objects.select_for_update().get(pk=pk, delivery=delivery)
     if comment.author_id != by.pk and not is_owner(by, delivery.team_id):
         raise NotAllowed(NotAllowed.__doc__)
@@ -80,7 +80,8 @@ def remove_comment(
 @dataclass(frozen=True, slots=True)
 class Discussion:
     """Holds the comments on a delivery, oldest first, as one person reads them. `new_id` is for the
-    next comment; `own_count` tells its draft from those of earlier comments."""
+    next comment. `own_count` distinguishes the draft of the new comment from those of earlier
+    comments."""
 
     comments: Sequence[Comment]
     own_count: int
@@ -92,8 +93,9 @@ class Discussion:
 
 
 def discussion_of(delivery: Delivery, *, reader: User) -> Discussion:
-    """Reads the discussion of a delivery from `with_discussion`. Each comment has `is_new_mention`:
-    whether it mentions the reader, who has not seen it. Index: comments_on_a_delivery."""
+    """Reads the discussion of a delivery from `find_delivery`. Each comment has `is_new_mention`,
+    which is True if the comment mentions the reader and the reader has not seen the mention. Index:
+    comments_on_a_delivery."""
     if not delivery.has_comments:  # type: ignore[attr-defined]
         return Discussion([], own_count=0, new_id=uuid4())
     unseen = Mention.objects.unseen().filter(user=reader, comment=OuterRef("pk"))
@@ -104,13 +106,6 @@ def discussion_of(delivery: Delivery, *, reader: User) -> Discussion:
 
 
 def erase_comments(delivery_ids: Collection[UUID]) -> None:
-    """Erases the words, with the content of their deliveries."""
+    """Erases the words of the comments, together with the content of their deliveries."""
     Comment.objects.filter(delivery__in=delivery_ids).update(text="")
     Mention.objects.filter(delivery__in=delivery_ids).delete()
-
-
-def with_discussion(rows: DeliveryQuerySet, reader: Any) -> DeliveryQuerySet:
-    """Adds `has_comments`, and `has_colleagues`: whether anyone else belongs to its team."""
-    others = Membership.objects.filter(team=OuterRef("team_id")).exclude(user=reader)
-    comments = Comment.objects.filter(delivery=OuterRef("pk"))
-    return rows.annotate(has_comments=Exists(comments), has_colleagues=Exists(others))

@@ -9,7 +9,7 @@ SEND_AGAIN = "This page was out of date. Send your comment again."
 
 
 class CommentForm(forms.Form):
-    """Reads a comment. `id` was made with the page (comments.write_comment)."""
+    """Reads a comment. `id` was created with the page (comments.write_comment)."""
 
     id = forms.UUIDField(error_messages={"required": SEND_AGAIN, "invalid": SEND_AGAIN})
     text = forms.CharField(
@@ -22,6 +22,6 @@ class CommentForm(forms.Form):
     )
 
     def clean_text(self) -> str:
-        """Changes the line ends back to LF: a form sends CRLF."""
+        """Changes the line ends back to LF, because a form sends CRLF."""
         text: str = self.cleaned_data["text"]
         return text.replace("\r\n", "\n")

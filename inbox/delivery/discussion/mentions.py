@@ -1,30 +1,28 @@
-"""Finds out whom a comment mentions, and lists the comments that mention a person."""
+"""Finds the people whom a comment mentions, and lists the comments that mention a person."""
 
 from __future__ import annotations
 
 import logging
 import re
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import DatabaseError, transaction
-from django.db.models import Count, Max, OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.models import Membership, User
-from inbox.models import Comment, Mention, MentionQuerySet
+from inbox.models import Mention
 from wake.models import Delivery
 
 log = logging.getLogger(__name__)
 
-MOST_LISTED = 50
+MAX_LISTED = 50
 
 
 def mentioned_in(text: str, *, team_id: int, by: User) -> list[User]:
     """Returns the people of the team whose names follow an `@`, without the author. The first word
-    of a name is enough where no other person of the team has it."""
+    of a name is enough if no other person of the team has it."""
     if "@" not in text:
         return []
     members = Membership.objects.filter(team=team_id).select_related("user")
@@ -49,29 +47,25 @@ def _first_word(user: User) -> str:
 
 
 def _follows_at(name: str, text: str) -> bool:
-    """Returns whether `@name` is in the text, and neither is part of a longer word, so that an
-    e-mail address mentions no one. The name is as the person writes it: `Weiß` in lower case is
-    `weiss` to casefold, which is not in `@Weiß`."""
+    """Returns whether `@name` is in the text and is not part of a longer word, so that an e-mail
+    address mentions no one. `name` must have the person's own spelling: casefold would turn `Weiß`
+    into `weiss`, which is not in `@Weiß`."""
     return bool(name) and re.search(rf"(?<!\w)@{re.escape(name)}(?!\w)", text, re.I) is not None
 
 
-def mentions_of(user: Any) -> MentionQuerySet:
-    """Returns the mentions of this person in teams to which they still belong."""
-    return Mention.objects.filter(user=user, delivery__team__memberships__user=user)
-
-
 def newest_mentions(user: User) -> list[Mention]:
-    """Returns the newest MOST_LISTED with their comments and deliveries. Index:
+    """Returns the newest MAX_LISTED mentions with their comments and deliveries. Index:
     mentions_of_a_person."""
-    rows = mentions_of(user).filter(delivery__erased_at=None)
+    rows = Mention.objects.of_person(user).filter(delivery__erased_at=None)
     headline = rows.select_related("comment", "delivery").only(
         "seen_at", "comment", "delivery__headline"
     )
-    return list(headline.order_by("-pk")[:MOST_LISTED])
+    return list(headline.order_by("-pk")[:MAX_LISTED])
 
 
 def mark_seen_if_possible(delivery: Delivery, *, by: User, at: datetime) -> None:
-    """Marks them for a page that must be shown even while the database cannot write."""
+    """Marks mentions as seen, for a page that must be shown even while the database cannot
+    write."""
     try:
         with transaction.atomic():
             Mention.objects.unseen().filter(user=by, delivery=delivery).update(seen_at=at)
@@ -79,23 +73,9 @@ def mark_seen_if_possible(delivery: Delivery, *, by: User, at: datetime) -> None
         log.warning("Mentions in %s cannot be marked as seen: %s", delivery.pk, failure)
 
 
-@dataclass(frozen=True, slots=True)
-class NewMentions:
-    """Counts what mentions a person, who has not seen it; `newest_at` is None if nothing does."""
-
-    count: int
-    newest_at: datetime | None
-
-
-def new_mentions(user: User) -> NewMentions:
-    unseen = Comment.objects.filter(mentions__in=mentions_of(user).unseen())
-    newest_at = unseen.aggregate(newest_at=Max("written_at"))["newest_at"]
-    return NewMentions(unseen.count() if newest_at else 0, newest_at)
-
-
 def with_mention_count(memberships: QuerySet[Membership]) -> QuerySet[Membership]:
-    """Adds `mention_count`: how many comments in the team mention the member, who has not seen
-    them. Index: unseen_mentions."""
+    """Adds `mention_count`: how many comments in the team mention the member and are still unseen.
+    Index: unseen_mentions."""
     unseen = Mention.objects.unseen().filter(
         user=OuterRef("user_id"), delivery__team=OuterRef("team_id")
     )

@@ -1,1 +1,1 @@
-"""Tells open pages at once that something happened in the inbox."""
+"""Notifies open pages immediately of events in the inbox."""

@@ -1,4 +1,4 @@
-"""Notices what happens in the inboxes of teams, for all open pages of this process together."""
+"""Notices events in the inboxes of teams, for all open pages of this process together."""
 
 from __future__ import annotations
 
@@ -8,38 +8,44 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import Q
+
 from accounts.access.viewer import Viewer
 from accounts.models import AuditEvent, Session, User
 from database import notifications
 from database.batched_queries import first_of_each
 from database.clock import database_now
-from inbox.list.updates import ENDINGS, REOPENINGS
+from inbox.reading.updates import ENDINGS, REOPENINGS
 from wake.api.watches import Watch
+from wake.models import Outcome
 from wake.signals import inbox_topic
 
-ARRIVAL = "delivery.received"
-# Events are compared for so long, because a transaction may commit after a later one. Longer than
-# the time between two looks, so that none falls between them.
+NEWS = Q(event__in=["delivery.received", *ENDINGS, *REOPENINGS]) | Q(
+    event="delivery.outcome", detail__status=Outcome.Status.FAILED.value
+)
+# Each look reads the events of this time again, because a transaction may commit after one that
+# began later. The time is longer than the time between two looks, so that no look misses an event.
 RECENT = timedelta(minutes=1)
-MOST_RECENT = 100
-# Without a notification: to notice sessions that ended, and what a lost notification was about.
+MAX_RECENT = 100
+# Without a notification, changes are looked up at these intervals, because a notification may be
+# lost, and because the end of a session sends none.
 LOOK_EVERY_SECONDS, LOOK_OFTEN_SECONDS = 30.0, 2.0
 
-Recent = Mapping[int, datetime]  # the time of an event, by its id
+Recent = Mapping[int, datetime]  # the time of each event, by the event's id
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Holds the recent events of each team that was looked at, and the teams of each session that
-    has not ended."""
+    """Holds the recent events of each team, and the teams of each open session."""
 
     recent: Mapping[int, Recent]
     begin: datetime
     teams_of: Mapping[str, Collection[int]]
 
 
-class Follower:
-    """The page of a person, which was made at `since` and waits for news of some of their teams."""
+class PageFollower:
+    """Describes an open page of a person. The page was made at `since`, and waits for news of some
+    of the person's teams."""
 
     def __init__(self, viewer: Viewer, session_key: str, since: datetime) -> None:
         self.session_key = session_key
@@ -51,9 +57,9 @@ class Follower:
         self.woken = asyncio.Event()
         self._seen: dict[int, Collection[int]] = {}
 
-    def note(self, found: Found) -> None:
-        """Wakes the stream if there is news of a team that the person is still a member of, or if
-        they may see none of the teams any more."""
+    def notify(self, found: Found) -> None:
+        """Wakes the stream if there is news of a team to which the person still belongs, or if the
+        person may no longer see any of the teams."""
         own = self.keys & set(found.teams_of.get(self.session_key, ()))
         self.is_admitted = bool(own)
         for team_id in own & found.recent.keys():
@@ -63,7 +69,7 @@ class Follower:
             self.woken.set()
 
     def take_news(self) -> bool:
-        """Returns whether there is news that the page was not told of, and that it may be told."""
+        """Returns whether the page must be notified, and forgets the news."""
         has_news, self._has_news = self._has_news, False
         return has_news and self.is_admitted
 
@@ -71,12 +77,12 @@ class Follower:
         recent = found.recent[team_id]
         if team_id in self._seen:
             return not recent.keys() <= set(self._seen[team_id])
-        # The first look: a page that is older than the events that were read may have missed some.
+        # On the first look, a page that is older than the read events may have missed some.
         return self.since < found.begin or any(at > self.since for at in recent.values())
 
 
-class InboxWatch(Watch[int, Follower]):
-    # Also the most often that a page is told: what comes together is told once.
+class InboxWatch(Watch[int, PageFollower]):
+    # A page is notified at most this often, and events within this time are one notification.
     TOGETHER_SECONDS = 0.25
 
     def topic_of(self, key: int) -> str:
@@ -86,12 +92,12 @@ class InboxWatch(Watch[int, Follower]):
         is_told = notifications.watcher.hears.is_set()
         return LOOK_EVERY_SECONDS if is_told else LOOK_OFTEN_SECONDS
 
-    def read(self, keys: set[int], followers: set[Follower]) -> Found:
+    def read(self, keys: set[int], followers: set[PageFollower]) -> Found:
         return look(keys, followers, at=database_now())
 
 
-def look(team_ids: Iterable[int], followers: Iterable[Follower], *, at: datetime) -> Found:
-    """Makes two queries, for any number of teams and pages."""
+def look(team_ids: Iterable[int], followers: Iterable[PageFollower], *, at: datetime) -> Found:
+    """Finds recent events and open sessions, with two queries for any number of teams and pages."""
     begin = at - RECENT
     return Found(_recent(sorted(team_ids), begin), begin, _teams_of(followers, at))
 
@@ -99,14 +105,12 @@ def look(team_ids: Iterable[int], followers: Iterable[Follower], *, at: datetime
 def _recent(team_ids: list[int], begin: datetime) -> dict[int, dict[int, datetime]]:
     events = first_of_each(
         [
-            AuditEvent.objects.filter(
-                team_id=team_id, at__gt=begin, event__in=[ARRIVAL, *ENDINGS, *REOPENINGS]
-            )
+            AuditEvent.objects.filter(NEWS, team_id=team_id, at__gt=begin)
             .only("id", "at", "team_id")
             .order_by("-at", "-id")
             for team_id in team_ids
         ],
-        count=MOST_RECENT,
+        count=MAX_RECENT,
     )
     recent: dict[int, dict[int, datetime]] = {team_id: {} for team_id in team_ids}
     for event in events:
@@ -115,8 +119,8 @@ def _recent(team_ids: list[int], begin: datetime) -> dict[int, dict[int, datetim
     return recent
 
 
-def _teams_of(followers: Iterable[Follower], at: datetime) -> dict[str, set[int]]:
-    """Returns the teams of each session that neither a sign-out nor another password has ended."""
+def _teams_of(followers: Iterable[PageFollower], at: datetime) -> dict[str, set[int]]:
+    """Returns the teams of each session that was not ended by a sign-out or a new password."""
     hashes = {each.session_key: each.auth_hash for each in followers}
     alive = Session.objects.filter(pk__in=hashes, expire_date__gt=at, user__is_active=True)
     teams_of: defaultdict[str, set[int]] = defaultdict(set)

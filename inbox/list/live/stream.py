@@ -1,4 +1,4 @@
-"""Tells one page that something happened, and no more: the page then asks for what it shows."""
+"""Notifies one page that something happened. The page then requests its news."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from inbox.list.live.changes import Follower, InboxWatch
+from inbox.list.live.changes import InboxWatch, PageFollower
 from wake.api.event_streams import HEARTBEAT, HEARTBEAT_SECONDS
-from wake.api.stream_places import Place, Places
+from wake.api.stream_places import Places, StreamPlace
 
-# A browser opens six connections to one server at most.
-MOST_OF_A_PERSON = 6
+# A browser opens at most six connections to one server.
+MAX_OF_A_PERSON = 6
 BEGINNING = b"retry: 5000\n\n"
 CHANGED = b"data: changed\n\n"
 
 places = Places()
 
 
-class TooManyStreams(Exception):
+class TooManyOpenPages(Exception):
     """This person, or this server, has too many open streams."""
 
 
 @dataclass(slots=True)
 class ChangesStream:
-    follower: Follower
-    place: Place
+    follower: PageFollower
+    place: StreamPlace
 
     def close(self) -> None:
         self.place.give_back()
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Ends when the session has ended, or the person may see none of the teams any more."""
+        """Yields the events of the stream until the session has ended, or until the person may no
+        longer see any of the teams."""
         follower = self.follower
         with InboxWatch.here().follow(follower):
             yield BEGINNING
@@ -49,12 +50,13 @@ class ChangesStream:
                     yield CHANGED
 
 
-def take_place(user_id: int) -> Place:
-    """Raises TooManyStreams."""
+def take_place(user_id: int) -> StreamPlace:
+    """Counts an open page of a person until the caller leaves the place. Raises
+    TooManyOpenPages."""
     owner = str(user_id)
 
     def check(taken: Counter[str]) -> None:
-        if taken[owner] >= MOST_OF_A_PERSON or taken.total() >= settings.WAKE_MAX_INBOX_STREAMS:
-            raise TooManyStreams(TooManyStreams.__doc__)
+        if taken[owner] >= MAX_OF_A_PERSON or taken.total() >= settings.WAKE_MAX_INBOX_STREAMS:
+            raise TooManyOpenPages(TooManyOpenPages.__doc__)
 
     return places.take(owner, check)

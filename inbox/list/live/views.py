@@ -1,4 +1,4 @@
-"""Serves the stream that tells an open page to ask for what is new."""
+"""Serves the stream that notifies an open page of news."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from django.views.decorators.http import require_GET
 from accounts.access import team_filter
 from accounts.access.requests import PersonRequest
 from accounts.access.viewer import Viewer
-from inbox.list.live.changes import Follower
-from inbox.list.live.stream import ChangesStream, TooManyStreams, take_place
-from inbox.list.updates import read_mark
+from inbox.list.live.changes import PageFollower
+from inbox.list.live.stream import ChangesStream, TooManyOpenPages, take_place
+from inbox.reading.updates import read_mark
 from pages.page import page
 from wake.api import event_streams
 
 
 @require_GET
 def live(request: HttpRequest) -> HttpResponse:
-    """Returns 204 if there is no stream, which tells a browser not to come back; the page then
-    asks from time to time. A redirect to the sign-in would be an error in its
+    """Returns 204 if there is no stream, so that the browser does not reconnect. The page then
+    polls from time to time. A redirect to the sign-in page would cause an error in the browser's
     console."""
     if not request.user.is_authenticated:
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
@@ -38,7 +38,7 @@ def _live(request: PersonRequest) -> HttpResponse:
     try:
         event_streams.check(request)
         place = take_place(request.user.pk)
-    except (event_streams.CannotStream, TooManyStreams):
+    except (event_streams.CannotStream, TooManyOpenPages):
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
-    stream = ChangesStream(Follower(viewer, session_key, since), place)
+    stream = ChangesStream(PageFollower(viewer, session_key, since), place)
     return event_streams.hand_over(request, stream)

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from accounts.models import Agent, Membership, Team, User
 from database.clock import database_now
 from inbox.management import bulk
-from inbox.management.synthetic_team import SPAN, Batch, SyntheticTeam
+from inbox.management.synthetic_team import SPAN, SyntheticRows, SyntheticTeam
 from inbox.models import IndexedUntil
 from inbox.search import vocabulary
 from wake.models import Delivery
@@ -79,7 +79,7 @@ class Command(BaseCommand):
 
 
 def _people(team: Team) -> list[User]:
-    """Creates members who cannot sign in; the first is no longer a member."""
+    """Creates people who cannot sign in. All but the first are members."""
     people = []
     for name in PEOPLE:
         user = User.objects.create_user(f"{name.lower()}@{team.slug}.example.com")
@@ -91,7 +91,7 @@ def _people(team: Team) -> list[User]:
 
 
 @transaction.atomic
-def _write(batch: Batch) -> None:
+def _write(batch: SyntheticRows) -> None:
     bulk.write(batch.deliveries)
     bulk.write(batch.responses)
     bulk.write(batch.searchable)
@@ -108,7 +108,8 @@ def _allow_long_statements() -> None:
 
 @contextmanager
 def _build_word_index_last() -> Iterator[None]:
-    """Drops the GIN index and builds it last: a minute instead of ten."""
+    """Drops the GIN index and builds it after all rows, because that takes a minute instead of
+    ten."""
     if connection.vendor != "postgresql":
         yield
         return
@@ -125,6 +126,6 @@ def _build_word_index_last() -> Iterator[None]:
 
 
 def _analyze() -> None:
-    """Does what autovacuum would do within minutes."""
+    """Updates the database's statistics, as autovacuum would within minutes."""
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")

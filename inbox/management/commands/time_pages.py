@@ -24,7 +24,7 @@ TIMES = 15
 class Command(BaseCommand):
     help = (
         "Measures each page through Django's test client, after one request that warms the caches. "
-        "The time is that of the whole request, with its template."
+        "The time covers the whole request, with its template."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -49,7 +49,7 @@ class Command(BaseCommand):
     def _time(self, browser: Client, name: str, path: str, *, plans: bool) -> None:
         with CaptureQueriesContext(connection) as captured:
             answer = browser.get(path)
-        queries = captured.captured_queries  # the next request forgets them
+        queries = captured.captured_queries  # the next request clears the list
         if answer.status_code != 200:
             raise CommandError(f"{path} answered {answer.status_code}.")
         times = [_milliseconds(browser, path) for _ in range(TIMES)]
@@ -60,7 +60,7 @@ class Command(BaseCommand):
 
 
 def _pages(team: Team) -> dict[str, str]:
-    """Returns pages of a history that ends now; "telex" was last written more than a year ago."""
+    """Returns pages of a history that ends now. "telex" was last written more than a year ago."""
     rows = Delivery.objects.for_team(team).filter(mode="live")
     [old] = rows.filter(activity_at__lte=database_now() - timedelta(days=365)).order_by(
         "-activity_at"

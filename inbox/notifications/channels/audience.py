@@ -1,4 +1,5 @@
-"""Says who is told of a delivery: the channels that may hear of a team, and what each wants."""
+"""Finds the channels to notify: the channels of a team and of its members, and the events that each
+channel sends."""
 
 from __future__ import annotations
 
@@ -8,18 +9,18 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from accounts.models import Membership
-from inbox.models import Channel, Event, NotificationRule
+from inbox.models import Channel, ChannelEvent, NotificationRule
 from wake.assignment.assigned import Assigned
 from wake.models import Delivery
 
-# They ask for an answer, so they are for people who may give one.
-FOR_THOSE_WHO_ANSWER = {Event.QUESTION, Event.CLOSING, Event.ASSIGNED}
+# These events ask for an answer, so only people who may answer get them.
+FOR_THOSE_WHO_ANSWER = {ChannelEvent.QUESTION, ChannelEvent.CLOSING, ChannelEvent.ASSIGNED}
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A channel that works, with its rule. `may_answer` is about its person in this team; a team's
-    channel has none."""
+    """Describes a working channel with its rule. `may_answer` says whether the channel's person may
+    answer in this team. A team's channel has no person."""
 
     rule: NotificationRule
     may_answer: bool
@@ -28,26 +29,28 @@ class Listener:
     def channel(self) -> Channel:
         return self.rule.channel
 
-    def wants(self, event: Event, delivery: Delivery, assigned: Assigned | None = None) -> bool:
-        """Returns whether the channel sends this event of the delivery. What is assigned to others
-        is theirs, unless none of them may answer any more."""
+    def wants(
+        self, event: ChannelEvent, delivery: Delivery, assigned: Assigned | None = None
+    ) -> bool:
+        """Returns whether the channel sends this event of the delivery. A delivery that is assigned
+        to others is sent only if none of the others may answer any more."""
         rule, user_id = self.rule, self.channel.user_id
         if event not in rule.events or (rule.agents and str(delivery.agent_id) not in rule.agents):
             return False
-        if user_id is None or event == Event.MENTION:
+        if user_id is None or event == ChannelEvent.MENTION:
             return True
         if event in FOR_THOSE_WHO_ANSWER and not self.may_answer:
             return False
         is_mine = assigned is not None and assigned.is_to(user_id)
-        if event == Event.ASSIGNED or rule.only_assigned:
+        if event == ChannelEvent.ASSIGNED or rule.only_assigned:
             return is_mine
         is_of_others = assigned is not None and not assigned.is_left_alone and not is_mine
         return not is_of_others
 
 
 def listeners_of(team_id: int, *, user_ids: Collection[int] | None = None) -> list[Listener]:
-    """Returns the channels of a team and of its members, or of these people alone; at most two
-    queries, and one in a team without channels."""
+    """Returns the channels of a team and its members, or only of these people. Makes one query in a
+    team without channels, and at most two in other teams."""
     of_members = Q(channel__user__memberships__team=team_id, channel__user__is_active=True)
     rules = NotificationRule.objects.filter(channel__in=Channel.objects.working())
     if user_ids is None:

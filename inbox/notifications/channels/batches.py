@@ -1,4 +1,5 @@
-"""Claims what is due for a channel, as one message: outside quiet hours, and below the limit."""
+"""Claims the due notifications of a channel as one message, outside quiet hours and below the
+limit."""
 
 from __future__ import annotations
 
@@ -14,56 +15,61 @@ from django.db import transaction
 from django.db.models import Max
 from django.urls import reverse
 
-from inbox.models import Channel, Event, Notification
+from inbox.models import Channel, ChannelEvent, Notification
 from inbox.notifications.channels.digests import digest_text
-from inbox.notifications.channels.message import MOST_LISTED, Item, Message
+from inbox.notifications.channels.message import MAX_LISTED, ChannelMessage, MessageItem
 from inbox.notifications.channels.needed import Facts, outcome_of, settle
-from inbox.notifications.channels.noting import A_MINUTE, AN_HOUR, CONTINUES
-from inbox.notifications.quiet_hours import after_quiet
-from inbox.people.settings.preferences import preferences_of
-from pages.characters.invisible import reveal
+from inbox.notifications.channels.recording import A_MINUTE, AN_HOUR, CONTINUES
+from inbox.preferences.preferences import preferences_of
+from pages.characters.invisible import reveal_value
 from pages.local_time import zone_of
 from wake.models import Delivery
 
 Outcome = Notification.Outcome
 
-# What one person is sent in an hour, through all of their channels.
-MOST_AN_HOUR = 6
-MOST_READ = 500
-# Longer than a mail server may take (EMAIL_TIMEOUT a step).
+# The maximum of messages that one person gets in an hour, through all of their channels.
+MAX_AN_HOUR = 6
+MAX_READ = 500
+# Longer than a mail server may take (EMAIL_TIMEOUT for each step).
 LEASE = timedelta(minutes=5)
 A_DAY = timedelta(days=1)
-# Which event stands for a delivery that there is more than one thing to say about.
+# If a delivery has several events, the message names the one with the lowest rank.
 RANKS = {
     event: rank
     for rank, event in enumerate(
         (
-            *(Event.ASSIGNED, Event.CLOSING, Event.ASSUMED, Event.ALERT, Event.QUESTION),
-            *(Event.MENTION, Event.DIGEST),
+            *(
+                ChannelEvent.ASSIGNED,
+                ChannelEvent.CLOSING,
+                ChannelEvent.ASSUMED,
+                ChannelEvent.ALERT,
+                ChannelEvent.QUESTION,
+            ),
+            *(ChannelEvent.FAILED, ChannelEvent.MENTION, ChannelEvent.DIGEST),
         )
     )
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """A message that was claimed. Its rows carry `message_id`."""
+class ClaimedMessage:
+    """Holds a claimed message. The notifications of a message have the message's `message_id`."""
 
     channel: Channel
-    message: Message
+    message: ChannelMessage
     message_id: uuid.UUID
 
 
 def due_channels(at: datetime) -> list[uuid.UUID]:
-    """Returns the channels with something due, the longest overdue first."""
+    """Returns the channels with due notifications, most overdue first."""
     due = Notification.objects.due(at).exclude(channel__retry_at__gt=at)
-    return list(dict.fromkeys(due.values_list("channel", flat=True)[:MOST_READ]))
+    return list(dict.fromkeys(due.values_list("channel", flat=True)[:MAX_READ]))
 
 
 @transaction.atomic
-def claim(channel_id: uuid.UUID, *, at: datetime) -> Batch | None:
-    """Claims what this channel is to be told now, until LEASE ends. Returns None if that is
-    nothing, if it has to wait, or if another worker holds a channel of the same person."""
+def claim(channel_id: uuid.UUID, *, at: datetime) -> ClaimedMessage | None:
+    """Claims the channel's due notifications until LEASE ends. Returns None if no notification is
+    due, if the channel has to wait, or if another worker holds a channel of the same person."""
     channel = _lock(channel_id)
     if channel is None or (channel.retry_at is not None and channel.retry_at > at):
         return None
@@ -80,7 +86,7 @@ def claim(channel_id: uuid.UUID, *, at: datetime) -> Batch | None:
 
 
 def _lock(channel_id: uuid.UUID) -> Channel | None:
-    """Locks the channel, and all others of its person, so that the limit is exact."""
+    """Locks the channel, and all other channels of its person, so that the limit is exact."""
     found = Channel.objects.filter(pk=channel_id).values_list("user", flat=True).first()
     of_owner = {"user": found} if found else {"pk": channel_id}
     channels = Channel.objects.filter(**of_owner).order_by("pk")
@@ -92,11 +98,11 @@ def _lock(channel_id: uuid.UUID) -> Channel | None:
 
 
 def _wait_until(channel: Channel, *, at: datetime) -> datetime:
-    """Returns when the next message may be sent; `at` if that is now."""
+    """Returns when the next message may be sent. Returns `at` if it may be sent now."""
     user, rule = channel.user, channel.rule
     quiet = preferences_of(user) if user is not None else rule
-    most = MOST_AN_HOUR if user is not None else rule.most_an_hour
-    may_send_at = after_quiet(quiet, zone_for(channel), at=at) or at + A_DAY
+    most = MAX_AN_HOUR if user is not None else rule.most_an_hour
+    may_send_at = quiet.after_quiet_hours(at, zone_for(channel)) or at + A_DAY
     sent = Notification.objects.filter(**_same_owner(channel), claimed_at__gt=at - AN_HOUR)
     messages = sent.values("message_id").annotate(at=Max("claimed_at")).order_by("-at")
     times = list(messages.values_list("at", "channel")[: most or 1])
@@ -115,7 +121,8 @@ def _same_owner(channel: Channel) -> dict[str, Any]:
 def _still_needed(
     channel: Channel, rows: Sequence[Notification], *, at: datetime
 ) -> list[tuple[Notification, Delivery | None]]:
-    """Settles what is no longer to be told, and returns the rest with their deliveries."""
+    """Settles notifications that are no longer needed, and returns the others with their
+    deliveries."""
     facts = Facts.about(channel, rows, at=at)
     outcomes = {row: outcome_of(row, facts) for row in rows}
     for outcome in (Outcome.SEEN, Outcome.GONE):
@@ -126,7 +133,7 @@ def _still_needed(
 
 def _claim(
     channel: Channel, rows: Sequence[tuple[Notification, Delivery | None]], *, at: datetime
-) -> Batch | None:
+) -> ClaimedMessage | None:
     message_id = uuid.uuid4()
     message = _message(channel, rows, message_id, at=at)
     if message is None:
@@ -136,7 +143,7 @@ def _claim(
     Notification.objects.filter(pk__in=ids).update(message_id=message_id, claimed_at=at)
     channel.retry_at = at + LEASE
     channel.save(update_fields=["retry_at"])
-    return Batch(channel, message, message_id)
+    return ClaimedMessage(channel, message, message_id)
 
 
 def _message(
@@ -145,24 +152,26 @@ def _message(
     message_id: uuid.UUID,
     *,
     at: datetime,
-) -> Message | None:
-    """Returns None for a digest of nothing."""
-    told: dict[Any, tuple[Event, Delivery]] = {}
-    for row, delivery in sorted(rows, key=lambda pair: (RANKS[Event(pair[0].event)], pair[0].pk)):
+) -> ChannelMessage | None:
+    """Returns the message with these notifications, or None for an empty digest."""
+    told: dict[Any, tuple[ChannelEvent, Delivery]] = {}
+    for row, delivery in sorted(
+        rows, key=lambda pair: (RANKS[ChannelEvent(pair[0].event)], pair[0].pk)
+    ):
         if delivery is not None:
-            key = row.pk if row.event == Event.MENTION else delivery.pk
+            key = row.pk if row.event == ChannelEvent.MENTION else delivery.pk
             told.setdefault(key, (_event(row, delivery, at=at), delivery))
     summary = ""
-    if channel.user is not None and any(row.event == Event.DIGEST for row, _ in rows):
+    if channel.user is not None and any(row.event == ChannelEvent.DIGEST for row, _ in rows):
         summary = digest_text(channel.user, at=at)
     if not (told or summary):
         return None
-    items = [_item(event, delivery) for event, delivery in list(told.values())[:MOST_LISTED]]
-    return Message(
+    items = [_item(event, delivery) for event, delivery in list(told.values())[:MAX_LISTED]]
+    return ChannelMessage(
         id=str(message_id),
         at=at,
         zone=zone_for(channel),
-        purpose=Event.DIGEST if summary else items[0].event,
+        purpose=ChannelEvent.DIGEST if summary else items[0].event,
         url=items[0].url if len(told) == 1 and not summary else _url("inbox"),
         items=items,
         counts=Counter(event for event, _ in told.values()),
@@ -172,27 +181,35 @@ def _message(
     )
 
 
-def _event(row: Notification, delivery: Delivery, *, at: datetime) -> Event:
-    """Returns what to say of it: when quiet hours end, a deadline that was close may be over."""
+def _event(row: Notification, delivery: Delivery, *, at: datetime) -> ChannelEvent:
+    """Returns the event to show. A deadline that was close before quiet hours may have passed when
+    they end."""
     carried_on = delivery.is_past_deadline(at) and delivery.on_timeout in CONTINUES
-    return Event.ASSUMED if row.event == Event.CLOSING and carried_on else Event(row.event)
+    return (
+        ChannelEvent.ASSUMED
+        if row.event == ChannelEvent.CLOSING and carried_on
+        else ChannelEvent(row.event)
+    )
 
 
-def _item(event: Event, delivery: Delivery) -> Item:
-    return Item(
+def _item(event: ChannelEvent, delivery: Delivery) -> MessageItem:
+    return MessageItem(
         event=event,
-        headline=reveal(delivery.headline),
-        agent=reveal(delivery.agent.agent_id),
-        deadline=delivery.expires_at,
+        headline=reveal_value(delivery.headline),
+        agent=reveal_value(delivery.agent.agent_id),
+        # A failure comes after the answer, so the deadline no longer matters.
+        deadline=None if event == ChannelEvent.FAILED else delivery.expires_at,
         url=_url("delivery", delivery.pk),
         delivery_id=str(delivery.pk),
         content_hash=delivery.content_hash,
     )
 
 
-def own_message(channel: Channel, purpose: Event, *, at: datetime, code: str = "") -> Message:
+def own_message(
+    channel: Channel, purpose: ChannelEvent, *, at: datetime, code: str = ""
+) -> ChannelMessage:
     """Returns a message about the channel itself: a test, or its code."""
-    return Message(
+    return ChannelMessage(
         id=str(uuid.uuid4()),
         at=at,
         zone=zone_for(channel),
@@ -203,7 +220,8 @@ def own_message(channel: Channel, purpose: Event, *, at: datetime, code: str = "
 
 
 def zone_for(channel: Channel) -> tzinfo:
-    """Returns the time zone of its person, or of the one who added a team's channel."""
+    """Returns the time zone of the channel's person. For a team's channel, that person is the one
+    who added the channel."""
     person = channel.user or channel.added_by
     return UTC if person is None else zone_of(person)
 

@@ -16,15 +16,16 @@ from django.views.decorators.http import require_POST
 
 from accounts.access.owners import owners_only, still_owned
 from accounts.access.requests import PersonRequest, actor
-from accounts.limits.throttles import TooMany, count_channel_message, count_link_code
+from accounts.limits.throttles import TooManyRequests
+from accounts.sign_in.reauthentication import ask_if_stale
 from database.clock import database_now
 from inbox.models import Channel
 from inbox.notifications.channels import channels
-from inbox.notifications.channels.forms import ChoiceForm, CodeForm
+from inbox.notifications.channels.forms import ChannelCodeForm, ChoiceForm
 from inbox.notifications.channels.kinds.registry import KINDS
-from inbox.notifications.channels.listing import Line, agents_for
-from inbox.notifications.channels.transport import Busy
-from inbox.people.sign_in.reauthentication import ask_if_stale
+from inbox.notifications.channels.limits import count_channel_message, count_link_code
+from inbox.notifications.channels.listing import ChannelLine, agents_for
+from inbox.notifications.channels.transport import TestIsRunning
 from pages.confirmation import confirmation_page
 from pages.page import form_page, page
 from pages.redirects import SeeOther
@@ -42,7 +43,7 @@ WRONG_CODE = (
 @form_page
 @page
 def channel(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Shows the form for the code; once the channel is verified, the form for its events."""
+    """Shows the form for the code. Once the channel is verified, shows the form for its events."""
     found = _find(request, pk)
     if found.verified_at is None:
         return _verify(request, found)
@@ -77,12 +78,12 @@ def send_code(request: PersonRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @page
 def send_test(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Sends a test and says what came of it."""
+    """Sends a test and shows the result."""
     found = _find(request, pk)
     if found.verified_at is not None and _may_send(request, "tests"):
         try:
             result = channels.send_test(found, at=database_now())
-        except Busy as reason:
+        except TestIsRunning as reason:
             messages.warning(request, str(reason))
         else:
             if result.arrived:
@@ -112,12 +113,12 @@ def remove_channel(request: PersonRequest, pk: UUID) -> HttpResponse:
 
 
 def send_first_code(request: PersonRequest, channel: Channel) -> None:
-    """Sends a code and says what came of it."""
+    """Sends a code and shows the result."""
     if not _may_send(request, "codes"):
         return
     try:
         result = channels.send_code(channel, at=database_now())
-    except Busy as reason:
+    except TestIsRunning as reason:
         messages.warning(request, str(reason))
         return
     if result.arrived:
@@ -130,7 +131,7 @@ def _verify(request: PersonRequest, channel: Channel) -> HttpResponse:
     kind = KINDS.get(channel.kind)
     if kind is not None and kind.links_account and (stale := ask_if_stale(request)):
         return stale
-    form = CodeForm(posted(request))
+    form = ChannelCodeForm(posted(request))
     if form.is_valid():
         try:
             if kind is not None and kind.links_account:
@@ -139,27 +140,29 @@ def _verify(request: PersonRequest, channel: Channel) -> HttpResponse:
                 is_right = channels.verify(
                     channel, form.cleaned_data["code"], by=actor(request), at=database_now()
                 )
-        except TooMany:
+        except TooManyRequests:
             form.add_error("code", TOO_MANY_CODES)
             return _page(request, channel, form=form)
         except channels.LinkedElsewhere as reason:
             form.add_error("code", str(reason))
             return _page(request, channel, form=form)
         if is_right:
-            messages.success(request, "Verified. Choose what it tells.")
+            messages.success(request, "Verified. Choose what it sends.")
             return SeeOther("settings-channel", pk=channel.pk)
         form.add_error("code", WRONG_CODE)
     return _page(request, channel, form=form)
 
 
-def _page(request: PersonRequest, channel: Channel, *, form: ChoiceForm | CodeForm) -> HttpResponse:
+def _page(
+    request: PersonRequest, channel: Channel, *, form: ChoiceForm | ChannelCodeForm
+) -> HttpResponse:
     kind = KINDS.get(channel.kind)
     shows_secret = kind is not None and kind.make_secret is not None and channel.verified_at is None
     return settings_page(
         request,
-        "inbox/people/settings/notifications/channel.html",
+        "inbox/notifications/settings/channel.html",
         channel=channel,
-        line=Line(channel),
+        line=ChannelLine(channel),
         form=form,
         secret=channel.secret if shows_secret else "",
         now=database_now(),
@@ -167,8 +170,8 @@ def _page(request: PersonRequest, channel: Channel, *, form: ChoiceForm | CodeFo
 
 
 def _find(request: PersonRequest, pk: UUID) -> Channel:
-    """Returns one's own channel, or that of a team that one owns. Raises Http404 for another
-    person's, and PermissionDenied for members of the team who do not own it."""
+    """Returns the person's own channel, or a channel of a team that they own. Raises Http404 for
+    another person's channel, and PermissionDenied for members of the team who do not own it."""
     rows = Channel.objects.of(request.user).select_related("rule", "user", "team", "added_by")
     found = get_object_or_404(rows, pk=pk)
     if found.team_id is not None:
@@ -185,7 +188,7 @@ def _still_theirs(request: PersonRequest, channel: Channel) -> Iterator[None]:
 def _may_send(request: PersonRequest, what: str) -> bool:
     try:
         count_channel_message(request)
-    except TooMany as reason:
+    except TooManyRequests as reason:
         wait = amount(timedelta(seconds=reason.retry_after))
         messages.warning(request, f"Too many {what}. Try again in {wait}.")
         return False

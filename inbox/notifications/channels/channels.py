@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime, time, timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -14,18 +14,18 @@ from django.utils.crypto import salted_hmac
 
 from accounts.audit import Actor, record
 from accounts.models import Team, User
-from inbox.models import EVERY_DAY, Channel, Event, NotificationRule
+from inbox.models import Channel, ChannelEvent, NotificationRule, QuietHours
 from inbox.notifications.channels.batches import own_message
 from inbox.notifications.channels.digests import next_digest_of
-from inbox.notifications.channels.kinds.kind import Result
+from inbox.notifications.channels.kinds.kind import SendResult
 from inbox.notifications.channels.kinds.registry import kind_of
-from inbox.notifications.channels.message import Message
-from inbox.notifications.channels.sending import LONGEST_ERROR, note_result
-from inbox.notifications.channels.transport import Busy, exchange_now, read
+from inbox.notifications.channels.message import ChannelMessage
+from inbox.notifications.channels.sending import LONGEST_ERROR, record_result
+from inbox.notifications.channels.transport import TestIsRunning, exchange_now, read
 
-MOST_CHANNELS = 10
+MAX_CHANNELS = 10
 CODE_LASTS = timedelta(hours=1)
-MOST_TRIES = 5
+MAX_TRIES = 5
 DIGITS = 6
 
 
@@ -43,7 +43,7 @@ class LinkedElsewhere(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose channels they are: a person's own, or those of a team."""
+    """Names the owner of channels: a person or a team."""
 
     user: User | None = None
     team: Team | None = None
@@ -57,12 +57,10 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a team's channel is quiet, and how many messages it takes in an hour; None for no
+    """Holds when a team's channel is quiet, and its maximum of messages an hour; None means no
     limit."""
 
-    quiet_from: time | None = None
-    quiet_until: time | None = None
-    quiet_days: str = EVERY_DAY
+    quiet_hours: QuietHours | None = None
     most_an_hour: int | None = None
 
 
@@ -76,7 +74,7 @@ def add(
     """Adds a channel that sends no events yet. Raises TooManyChannels and AlreadyThere."""
     _lock(owner)
     others = list(owner.channels)
-    if len(others) >= MOST_CHANNELS:
+    if len(others) >= MAX_CHANNELS:
         raise TooManyChannels(TooManyChannels.__doc__)
     if any(other.kind == kind and other.address == address for other in others):
         raise AlreadyThere(AlreadyThere.__doc__)
@@ -97,17 +95,17 @@ def add(
     return channel
 
 
-def send_code(channel: Channel, *, at: datetime) -> Result:
-    """Sends a new code through the channel, and waits; codes that were sent before are no longer
-    valid. Keeps why it could not be sent, for the channel's page. Raises transport.Busy, which
-    changes nothing."""
-    message = own_message(channel, Event.CODE, at=at, code=_code(channel, at))
+def send_code(channel: Channel, *, at: datetime) -> SendResult:
+    """Sends a new code through the channel, and waits. Earlier codes are no longer valid. If the
+    code could not be sent, stores the error for the channel's page. Raises transport.TestIsRunning
+    before anything is changed."""
+    message = own_message(channel, ChannelEvent.CODE, at=at, code=_code(channel, at))
     before = {"code_sent_at": channel.code_sent_at, "code_tries": channel.code_tries}
     unverified = Channel.objects.filter(pk=channel.pk, verified_at__isnull=True)
     unverified.update(code_sent_at=at, code_tries=0)
     try:
-        result = _told_now(channel, message)
-    except Busy:
+        result = _sent_now(channel, message)
+    except TestIsRunning:
         unverified.filter(code_sent_at=at).update(**before)
         raise
     unverified.update(error=result.problem[:LONGEST_ERROR])
@@ -116,13 +114,13 @@ def send_code(channel: Channel, *, at: datetime) -> Result:
 
 @transaction.atomic
 def verify(channel: Channel, code: str, *, by: Actor, at: datetime) -> bool:
-    """Returns whether this is the code that was sent last. Each code has a few tries, and lasts an
-    hour. Raises LinkedElsewhere."""
+    """Returns whether this is the code that was sent last. A code allows a few tries, and is valid
+    for an hour. Raises LinkedElsewhere."""
     if kind_of(channel.kind).links_account:
         _lock_all_of_kind(channel.kind)
     row = Channel.objects.select_for_update(no_key=True).get(pk=channel.pk)
     sent_at = row.code_sent_at
-    if sent_at is None or at - sent_at > CODE_LASTS or row.code_tries >= MOST_TRIES:
+    if sent_at is None or at - sent_at > CODE_LASTS or row.code_tries >= MAX_TRIES:
         return False
     if not hmac.compare_digest(_code(row, sent_at).encode(), code.strip().encode()):
         row.code_tries += 1
@@ -139,8 +137,8 @@ def verify(channel: Channel, code: str, *, by: Actor, at: datetime) -> bool:
 
 @transaction.atomic
 def readdress(channel: Channel, address: str, *, by: Actor, at: datetime) -> None:
-    """Gives the channel a new address of the same place, in place of the old one. It sends the
-    same events as before; if it was suspended, it works again from now on."""
+    """Replaces the channel's address by a new address of the same place. The channel sends the same
+    events as before. A suspended channel works again from now on."""
     Channel.objects.filter(pk=channel.pk).update(address=address)
     _resume(channel, at=at)
     _record("channel.renewed", channel, by=by, at=at, kind=channel.kind)
@@ -164,17 +162,16 @@ def choose(
     if not rule.events:
         rule.since = at
     rule.events, rule.agents, rule.only_assigned = list(events), list(agents), only_assigned
-    for name, value in asdict(limits).items():
-        setattr(rule, name, value)
+    rule.quiet_hours, rule.most_an_hour = limits.quiet_hours, limits.most_an_hour
     rule.next_digest_at = next_digest_of(rule, after=at)
     rule.save()
     _record("channel.changed", channel, by=by, at=at, events=list(events), agents=list(agents))
 
 
-def send_test(channel: Channel, *, at: datetime) -> Result:
-    """Sends a test, and waits. If it arrives, a channel that was suspended works again, from now
-    on. Raises transport.Busy."""
-    result = _told_now(channel, own_message(channel, Event.TEST, at=at))
+def send_test(channel: Channel, *, at: datetime) -> SendResult:
+    """Sends a test, and waits. If the test arrives, a suspended channel works again from now on.
+    Raises transport.TestIsRunning."""
+    result = _sent_now(channel, own_message(channel, ChannelEvent.TEST, at=at))
     if result.arrived:
         _resume(channel, at=at)
     return result
@@ -182,7 +179,7 @@ def send_test(channel: Channel, *, at: datetime) -> Result:
 
 @transaction.atomic
 def remove(channel: Channel, *, by: Actor, at: datetime) -> None:
-    """Removes the channel, with the notifications that it has not sent."""
+    """Removes the channel and its unsent notifications."""
     _record("channel.removed", channel, by=by, at=at, kind=channel.kind)
     Channel.objects.filter(pk=channel.pk).delete()
 
@@ -195,23 +192,24 @@ def _resume(channel: Channel, *, at: datetime) -> None:
     if row.suspended_at is not None:
         NotificationRule.objects.filter(channel=row).update(since=at)
     row.suspended_at = None
-    note_result(row, Result(), at=at)
+    record_result(row, SendResult(), at=at)
 
 
-def _told_now(channel: Channel, message: Message) -> Result:
+def _sent_now(channel: Channel, message: ChannelMessage) -> SendResult:
     outcome = exchange_now(channel, message)
     with transaction.atomic():
         return read(channel, outcome)
 
 
 def _lock_all_of_kind(kind: str) -> None:
-    """Keeps two people from linking one account in the same moment."""
+    """Prevents two people from linking one account at the same moment."""
     rows = Channel.objects.filter(kind=kind).select_for_update(no_key=True)
     list(rows.order_by("pk").values_list("pk"))
 
 
 def _check_is_free(channel: Channel) -> None:
-    """Looks at each, because addresses are encrypted."""
+    """Raises LinkedElsewhere if another person has the address. Compares the addresses one by one,
+    because they are encrypted."""
     others = Channel.objects.filter(kind=channel.kind, verified_at__isnull=False)
     if any(other.address == channel.address for other in others.exclude(user=channel.user_id)):
         raise LinkedElsewhere(LinkedElsewhere.__doc__)
@@ -224,7 +222,7 @@ def _code(channel: Channel, sent_at: datetime) -> str:
 
 
 def _lock(owner: Owner) -> None:
-    """Keeps two channels from being added at once."""
+    """Prevents two channels from being added at the same time."""
     if owner.team is not None:
         Team.objects.select_for_update().get(pk=owner.team.pk)
     elif owner.user is not None:

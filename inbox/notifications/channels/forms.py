@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import tzinfo
 from typing import Any
 
 from django import forms
 from django.http import QueryDict
 
 from accounts.models import Agent
-from inbox.models import EVERY_DAY, Channel, Event
+from inbox.models import Channel, ChannelEvent
 from inbox.notifications.channels.batches import zone_for
 from inbox.notifications.channels.channels import Limits
-from inbox.notifications.channels.kinds.kind import BadAddress, Kind
-from inbox.people.settings.forms import ENDS_NEXT_DAY, DaysField, check_quiet_hours
-from pages.fields import ClockField, NameField
+from inbox.notifications.channels.kinds.kind import BadAddress, ChannelKind
+from inbox.preferences.forms import ENDS_NEXT_DAY, QuietHoursFields
+from pages.fields import ID_INPUT, INPUT, NameField
 
-INPUT = {"class": "input"}
-PLAIN = {**INPUT, "autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}
-OF_A_TEAM = [Event.QUESTION, Event.ALERT, Event.CLOSING, Event.ASSUMED]
-OF_A_PERSON = [*OF_A_TEAM, Event.ASSIGNED, Event.MENTION, Event.DIGEST]
+OF_A_TEAM = [
+    ChannelEvent.QUESTION,
+    ChannelEvent.ALERT,
+    ChannelEvent.CLOSING,
+    ChannelEvent.ASSUMED,
+    ChannelEvent.FAILED,
+]
+OF_A_PERSON = [*OF_A_TEAM, ChannelEvent.ASSIGNED, ChannelEvent.MENTION, ChannelEvent.DIGEST]
 LONGEST_EXTRA = 500
-MOST_AN_HOUR = 60
+MAX_AN_HOUR = 60
 LIMITS = ("quiet_from", "quiet_until", "quiet_days", "most_an_hour")
 
 
-def events_of(channel: Channel) -> list[Event]:
-    """Returns the events that the channel can send. A person sets the digest by e-mail elsewhere,
-    so an e-mail channel cannot send it."""
+def events_of(channel: Channel) -> list[ChannelEvent]:
+    """Returns the events that the channel can send. An e-mail channel cannot send the digest,
+    because a person sets the digest by e-mail on another page."""
     if channel.user_id is None:
         return OF_A_TEAM
     has_digest = channel.kind != "email"
-    return [event for event in OF_A_PERSON if has_digest or event != Event.DIGEST]
+    return [event for event in OF_A_PERSON if has_digest or event != ChannelEvent.DIGEST]
 
 
 def _name_field(**options: Any) -> NameField:
@@ -45,15 +50,15 @@ def _name_field(**options: Any) -> NameField:
 
 
 class ChannelForm(forms.Form):
-    """Reads the name of a new channel, and its address as its kind checks it."""
+    """Reads the name of a new channel, and its address, which its kind checks."""
 
     name = _name_field()
-    address = forms.CharField(max_length=2_000, widget=forms.TextInput(attrs=PLAIN))
+    address = forms.CharField(max_length=2_000, widget=forms.TextInput(attrs=ID_INPUT))
     extra = forms.CharField(
-        max_length=LONGEST_EXTRA, required=False, widget=forms.TextInput(attrs=PLAIN)
+        max_length=LONGEST_EXTRA, required=False, widget=forms.TextInput(attrs=ID_INPUT)
     )
 
-    def __init__(self, data: QueryDict | None, *, kind: Kind) -> None:
+    def __init__(self, data: QueryDict | None, *, kind: ChannelKind) -> None:
         super().__init__(data, initial={"name": kind.title})
         self.kind = kind
         address, extra = self.fields["address"], self.fields["extra"]
@@ -72,16 +77,18 @@ class ChannelForm(forms.Form):
             raise forms.ValidationError(str(reason)) from None
 
     def clean_extra(self) -> str:
-        """Refuses what an HTTP header cannot carry."""
+        """Refuses characters that an HTTP header cannot carry."""
         text: str = self.cleaned_data["extra"]
         if not (text.isascii() and text.isprintable()):
             raise forms.ValidationError("Use ASCII letters, digits and symbols only.")
         return text
 
 
-class ChoiceForm(forms.Form):
+class ChoiceForm(QuietHoursFields):
     """Reads which events a channel sends, for which agents, and its limits."""
 
+    field_order = ("name", "events", "only_assigned", "agents")
+    instead_of_endless = "To get no messages, choose no events."
     name = _name_field()
     events = forms.MultipleChoiceField(
         label="Notify me about", required=False, widget=forms.CheckboxSelectMultiple
@@ -93,14 +100,11 @@ class ChoiceForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         help_text="Leave empty for all agents.",
     )
-    quiet_from = ClockField(label="Quiet from", required=False)
-    quiet_until = ClockField(label="Quiet until", required=False)
-    quiet_days = DaysField(label="Quiet on", required=False)
     most_an_hour = forms.IntegerField(
         label="Messages an hour, at most",
         required=False,
         min_value=1,
-        max_value=MOST_AN_HOUR,
+        max_value=MAX_AN_HOUR,
         widget=forms.NumberInput(attrs=INPUT),
         help_text="Leave empty for no limit. Everything that waits meanwhile becomes one message.",
     )
@@ -125,36 +129,34 @@ class ChoiceForm(forms.Form):
             field.choices = values
         if channel.user_id is None:
             del self.fields["only_assigned"]
-            self.fields["events"].label = "Notify the team about"
-            zone = zone_for(channel)
-            self.fields["quiet_until"].help_text = f"{ENDS_NEXT_DAY} Times are in {zone}."
+            self._name_for_a_team(zone_for(channel))
         else:
-            for name in LIMITS:  # of a person, for all of their channels (Settings, Quiet hours)
+            # A person's limits are set elsewhere, for all of their channels (Settings, Quiet
+            # hours).
+            for name in LIMITS:
                 del self.fields[name]
         if not choices["agents"]:
             del self.fields["agents"]
 
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
-        if "quiet_from" in self.fields and not self.errors:
-            check_quiet_hours(
-                self, never="These hours never end. To get no messages, choose no events."
-            )
-        return cleaned
-
     def limits(self) -> Limits:
-        data = self.cleaned_data
-        return Limits(
-            quiet_from=data.get("quiet_from"),
-            quiet_until=data.get("quiet_until"),
-            quiet_days=data.get("quiet_days") or EVERY_DAY,
-            most_an_hour=data.get("most_an_hour"),
-        )
+        return Limits(self.quiet_hours(), self.cleaned_data.get("most_an_hour"))
+
+    def _name_for_a_team(self, zone: tzinfo) -> None:
+        labels = {
+            "events": "Notify the team about",
+            "quiet_from": "Quiet from",
+            "quiet_until": "Quiet until",
+            "quiet_days": "Quiet on",
+        }
+        for name, label in labels.items():
+            self.fields[name].label = label
+        self.fields["quiet_until"].help_text = f"{ENDS_NEXT_DAY} Times are in {zone}."
 
 
 def _named(agents: Sequence[Agent], *, stored: Sequence[str]) -> list[tuple[str, str]]:
-    """Names the agents; with their teams if these are several. Each stored id is a choice: without
-    it a form would drop the last id, and no id means all agents."""
+    """Names the agents, with their teams if there are several. Each stored id stays a choice, even
+    for an agent that the person can no longer see. Otherwise the form could drop the only stored
+    id, and a channel without ids sends events of all agents."""
     are_of_one = len({agent.team_id for agent in agents}) < 2
     names = {}
     for agent in agents:
@@ -165,7 +167,7 @@ def _named(agents: Sequence[Agent], *, stored: Sequence[str]) -> list[tuple[str,
     return [*names.items(), *gone.items()]
 
 
-class CodeForm(forms.Form):
+class ChannelCodeForm(forms.Form):
     """Reads the code that was sent through the channel."""
 
     code = forms.CharField(

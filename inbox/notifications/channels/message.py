@@ -8,35 +8,37 @@ from datetime import datetime, tzinfo
 
 from django.utils import timezone
 
-from inbox.models import Event
+from inbox.models import ChannelEvent
 from inbox.rendering.blocks import cut
 from pages.times import when
 
-MOST_LISTED = 5
-# Invisible characters are shown by their names, so that 120 characters can become 1,000.
+MAX_LISTED = 5
+# Invisible characters are shown by their names, so 120 characters can become 1,000.
 LONGEST_LINE = 400
-WAITING = {Event.QUESTION, Event.ALERT, Event.CLOSING, Event.ASSIGNED}
+WAITING = {ChannelEvent.QUESTION, ChannelEvent.ALERT, ChannelEvent.CLOSING, ChannelEvent.ASSIGNED}
 ONE = {
-    Event.QUESTION: "{agent} needs an answer",
-    Event.ALERT: "Alert from {agent}",
-    Event.CLOSING: "{agent}: the deadline is close",
-    Event.ASSUMED: "{agent} went ahead without an answer",
-    Event.ASSIGNED: "{agent}: assigned to you",
-    Event.MENTION: "A comment mentions you",
+    ChannelEvent.QUESTION: "{agent} needs an answer",
+    ChannelEvent.ALERT: "Alert from {agent}",
+    ChannelEvent.CLOSING: "{agent}: the deadline is close",
+    ChannelEvent.ASSUMED: "{agent} went ahead without an answer",
+    ChannelEvent.FAILED: "{agent} failed after an approval",
+    ChannelEvent.ASSIGNED: "{agent}: assigned to you",
+    ChannelEvent.MENTION: "A comment mentions you",
 }
 PASSED = "{agent}: the deadline has passed"
 MANY = {
-    Event.ASSUMED: "{count} missed deadlines: the agents went ahead",
-    Event.MENTION: "{count} comments mention you",
+    ChannelEvent.ASSUMED: "{count} missed deadlines: the agents went ahead",
+    ChannelEvent.FAILED: "{count} approved actions failed",
+    ChannelEvent.MENTION: "{count} comments mention you",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """One delivery in a message. `headline` and `agent` are what an agent chose: a kind escapes
-    them for its format. `url` opens the delivery in Wake."""
+class MessageItem:
+    """Describes one delivery in a message. The agent chose `headline` and `agent`, so a kind
+    escapes them for its format. `url` opens the delivery in Wake."""
 
-    event: Event
+    event: ChannelEvent
     headline: str
     agent: str
     deadline: datetime | None
@@ -45,28 +47,28 @@ class Item:
     content_hash: str = ""
 
     def title(self, *, at: datetime) -> str:
-        is_over = self.event == Event.CLOSING and self.deadline and self.deadline <= at
+        is_over = self.event == ChannelEvent.CLOSING and self.deadline and self.deadline <= at
         return (PASSED if is_over else ONE[self.event]).format(agent=self.agent)
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """Everything that a channel is told at once. `items` are the first few of `count` deliveries,
-    and `counts` says how many of each event. `url` opens the one delivery, or the inbox. `code` is
-    set only where `purpose` is CODE; where it is TEST there are no items. `zone` is that of
-    the person."""
+class ChannelMessage:
+    """Holds the content of one message. `items` are the first few of `count` deliveries, and
+    `counts` says how many there are for each event. `url` opens the one delivery, or the inbox.
+    `code` is set only if `purpose` is CODE. If `purpose` is TEST, there are no items. `zone` is the
+    person's time zone."""
 
     id: str
     at: datetime
     zone: tzinfo
-    purpose: Event
+    purpose: ChannelEvent
     url: str
-    items: Sequence[Item] = ()
-    counts: Mapping[Event, int] = field(default_factory=dict)
+    items: Sequence[MessageItem] = ()
+    counts: Mapping[ChannelEvent, int] = field(default_factory=dict)
     count: int = 0
     code: str = ""
     summary: str = ""
-    # A team's people may be in other time zones.
+    # The people of a team may be in other time zones.
     names_zone: bool = False
 
     @property
@@ -76,9 +78,9 @@ class Message:
 
     @property
     def _title(self) -> str:
-        if self.purpose == Event.CODE:
+        if self.purpose == ChannelEvent.CODE:
             return f"Your code for Wake is {self.code}"
-        if self.purpose == Event.TEST:
+        if self.purpose == ChannelEvent.TEST:
             return "This is a test. Notifications arrive here."
         if self.summary:
             return self.summary
@@ -91,8 +93,8 @@ class Message:
 
     @property
     def lines(self) -> list[str]:
-        """Returns the lines below the title: one for each item with its deadline, and how many
-        more there are."""
+        """Returns the lines below the title: one line for each item with its deadline, and the
+        number of further items."""
         lines = [self.line(item) for item in self.items]
         if self.count > len(self.items):
             lines.append(f"and {self.count - len(self.items)} more")
@@ -103,15 +105,16 @@ class Message:
         """Returns title, lines and address as plain text."""
         return "\n".join([self.title, *self.lines, self.url])
 
-    def line(self, item: Item) -> str:
-        """Returns `deploy-bot: Ship 2.4? (deadline at 15:00)`; without the agent in a message of
-        one item, whose title names it. Services refuse a message that is too long, and then its
-        other lines would be lost, too."""
-        agent = "" if self.count == 1 and item.event != Event.MENTION else f"{item.agent}: "
+    def line(self, item: MessageItem) -> str:
+        """Returns `deploy-bot: Ship 2.4? (deadline at 15:00)`. In a message of one item, the title
+        names the agent, so the line leaves the agent out. A long line is cut, because a service
+        would refuse a message that is too long."""
+        agent = "" if self.count == 1 and item.event != ChannelEvent.MENTION else f"{item.agent}: "
         return cut(f"{agent}{item.headline}", LONGEST_LINE) + self.deadline(item)
 
-    def deadline(self, item: Item) -> str:
-        """Returns ` (the deadline is at 15:00)`, in the person's time zone; empty without one."""
+    def deadline(self, item: MessageItem) -> str:
+        """Returns ` (the deadline is at 15:00)`, in the person's time zone, or an empty text
+        without a deadline."""
         if item.deadline is None:
             return ""
         with timezone.override(self.zone):

@@ -1,4 +1,4 @@
-"""Decides, just before a message is sent, which of its notifications are still to be told."""
+"""Decides, just before a message is sent, which of its notifications are still needed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from uuid import UUID
 
 from accounts.access.objects import teams_answered_by, teams_of
-from inbox.assignment.claims import CLAIM_LASTS
-from inbox.models import Channel, Event, Mention, Notification, Reading, Snooze
+from inbox.models import Channel, ChannelEvent, Mention, Notification, Reading, Snooze
 from inbox.notifications.channels.audience import FOR_THOSE_WHO_ANSWER
-from wake.models import Delivery
+from inbox.reading.presence import PRESENCE_LASTS
+from wake.models import Delivery, Failure
 
 Outcome = Notification.Outcome
 COLUMNS = (
@@ -24,8 +24,8 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Holds what is true now of some deliveries and of the person who is told; a team's channel has
-    no person. `seen` says when the person last had a delivery open, as far as is known."""
+    """Holds the present facts about some deliveries and the person to notify; a team's channel has
+    no person. `seen` has the time when the person last had a delivery open, as far as is known."""
 
     deliveries: dict[UUID, Delivery]
     teams: set[int]
@@ -33,19 +33,22 @@ class Facts:
     seen: dict[UUID, datetime]
     snoozed: set[UUID]
     open_mentions: set[str]
+    # The ids of the outcomes with which approved actions failed, until a person clicks "Got it".
+    open_failures: set[str]
 
     @classmethod
     def about(cls, channel: Channel, rows: Sequence[Notification], *, at: datetime) -> Facts:
         ids = {row.delivery_id for row in rows if row.delivery_id is not None}
         found = Delivery.objects.filter(pk__in=ids).select_related("agent").only(*COLUMNS)
         deliveries = {row.pk: row for row in found}
+        failures = _open_failures(rows)
         user = channel.user
         if user is None:
             team: Any = channel.team_id
-            return cls(deliveries, {team}, {team}, {}, set(), set())
+            return cls(deliveries, {team}, {team}, {}, set(), set(), failures)
         teams = teams_of(user).values_list("pk", flat=True) if user.is_active else []
-        readings = Reading.objects.filter(user=user, delivery__in=ids)
-        keys = [row.key for row in rows if row.event == Event.MENTION]
+        readings = Reading.objects.read().filter(user=user, delivery__in=ids)
+        keys = [row.key for row in rows if row.event == ChannelEvent.MENTION]
         mentions = Mention.objects.unseen().filter(user=user, pk__in=keys)
         snoozed = Snooze.objects.of(user, at=at).filter(delivery__in=ids)
         return cls(
@@ -55,25 +58,39 @@ class Facts:
             seen={row.delivery_id: _last_seen(row) for row in readings},
             snoozed=set(snoozed.values_list("delivery", flat=True)),
             open_mentions={str(pk) for pk in mentions.values_list("pk", flat=True)},
+            open_failures=failures,
         )
 
 
+def _open_failures(rows: Sequence[Notification]) -> set[str]:
+    """Returns the failures that no person has acknowledged. Makes no query if no action failed."""
+    ids = [row.delivery_id for row in rows if row.event == ChannelEvent.FAILED]
+    if not ids:
+        return set()
+    failures = Failure.objects.filter(delivery__in=ids, acknowledged_at__isnull=True)
+    return {str(pk) for pk in failures.values_list("outcome", flat=True)}
+
+
 def _last_seen(reading: Reading) -> datetime:
-    """Returns the last renewal of the page, which teams with rules store, or the first opening."""
+    """Returns when the person was last seen reading the delivery. Only teams with rules store this
+    time. In other teams, returns the time when the person first opened the page."""
     if reading.reading_until is None:
         return reading.opened_at
-    return max(reading.opened_at, reading.reading_until - CLAIM_LASTS)
+    return max(reading.opened_at, reading.reading_until - PRESENCE_LASTS)
 
 
 def outcome_of(row: Notification, facts: Facts) -> Outcome:
-    """Returns WAITING for what is to be told, else why not."""
-    if row.event == Event.DIGEST:
+    """Returns WAITING if the notification is still needed; otherwise the reason why not."""
+    if row.event == ChannelEvent.DIGEST:
         return Outcome.WAITING if facts.teams else Outcome.GONE
     delivery = facts.deliveries.get(row.delivery_id) if row.delivery_id else None
     if delivery is None or delivery.team_id not in facts.teams or delivery.erased_at is not None:
         return Outcome.GONE
-    if row.event == Event.MENTION:
+    if row.event == ChannelEvent.MENTION:
         return Outcome.WAITING if row.key in facts.open_mentions else Outcome.SEEN
+    if row.event == ChannelEvent.FAILED:
+        is_open = row.key in facts.open_failures and not _was_seen(row, delivery, facts)
+        return Outcome.WAITING if is_open else Outcome.SEEN
     if delivery.superseded_at is not None:
         return Outcome.GONE
     if row.event in FOR_THOSE_WHO_ANSWER and delivery.team_id not in facts.answers_in:
@@ -83,21 +100,21 @@ def outcome_of(row: Notification, facts: Facts) -> Outcome:
 
 
 def _was_seen(row: Notification, delivery: Delivery, facts: Facts) -> bool:
-    """Returns whether the person looked at it since there was this to see."""
+    """Returns whether the person opened the delivery after the event."""
     seen_at = facts.seen.get(delivery.pk)
     match row.event:
-        case Event.CLOSING:
+        case ChannelEvent.CLOSING:
             return False
-        case Event.ASSUMED:
+        case ChannelEvent.ASSUMED:
             assert delivery.expires_at is not None  # noqa: S101 - noted only with a deadline
             return seen_at is not None and seen_at >= delivery.expires_at
-        case Event.ASSIGNED:
+        case ChannelEvent.ASSIGNED | ChannelEvent.FAILED:
             return seen_at is not None and seen_at >= row.created_at
     return seen_at is not None or delivery.pk in facts.snoozed
 
 
 def settle(rows: Iterable[Notification], outcome: Outcome) -> None:
-    """Stores that nothing is to be done with these rows any more."""
+    """Stores that these rows need no further work."""
     ids = [row.pk for row in rows]
     if ids:
         Notification.objects.filter(pk__in=ids, outcome=Outcome.WAITING).update(

@@ -1,7 +1,7 @@
 """Sends due messages, many at the same time, and settles them.
 
 Nothing is locked while a message is sent. If the worker dies meanwhile, its rows are due again when
-the lease of their channel ends: a message may arrive twice, but never gets lost.
+the lease of their channel ends. So a message may arrive twice, but never gets lost.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from django.db import transaction
 from database import sweeps
 from database.clock import database_now
 from inbox.models import Channel, Notification
-from inbox.notifications.channels.batches import Batch, claim, due_channels
-from inbox.notifications.channels.kinds.kind import Result
+from inbox.notifications.channels.batches import ClaimedMessage, claim, due_channels
+from inbox.notifications.channels.kinds.kind import SendResult
 from inbox.notifications.channels.needed import settle
 from inbox.notifications.channels.transport import OpenClient, exchange, open_client, read
-from wake.callbacks.http_client import Outcome
+from wake.callbacks.http_client import PostResult
 
 AT_ONCE = 20
 DRAIN_SECONDS = 30.0
@@ -33,8 +33,7 @@ GONE = Notification.Outcome.GONE
 def send_due(
     *, clock: Callable[[], datetime] = database_now, client: OpenClient = open_client
 ) -> int:
-    """Sends what is due, and takes no more after half a minute; returns how many messages
-    arrived."""
+    """Sends due messages, and starts no more after half a minute; returns how many arrived."""
     return sweeps.each(
         _claimed(due_channels(clock()), clock),
         partial(_send_together, clock=clock, client=client),
@@ -45,17 +44,17 @@ def send_due(
 
 def _claimed(
     channels: Sequence[uuid.UUID], clock: Callable[[], datetime]
-) -> Iterator[Sequence[Batch]]:
-    """Claims as many channels as are sent at the same time, as the sweep asks for them."""
+) -> Iterator[Sequence[ClaimedMessage]]:
+    """Claims the channels for one round of sending, when the sweep needs them."""
     for start in range(0, len(channels), AT_ONCE):
-        batches: list[Batch] = []
+        batches: list[ClaimedMessage] = []
         work = partial(_claim_into, batches, clock=clock)
         sweeps.each(channels[start : start + AT_ONCE], work, what="channels")
         yield batches
 
 
 def _claim_into(
-    batches: list[Batch], channel_id: uuid.UUID, *, clock: Callable[[], datetime]
+    batches: list[ClaimedMessage], channel_id: uuid.UUID, *, clock: Callable[[], datetime]
 ) -> int:
     batch = claim(channel_id, at=clock())
     if batch is not None:
@@ -64,7 +63,7 @@ def _claim_into(
 
 
 def _send_together(
-    batches: Sequence[Batch], *, clock: Callable[[], datetime], client: OpenClient
+    batches: Sequence[ClaimedMessage], *, clock: Callable[[], datetime], client: OpenClient
 ) -> int:
     outcomes = exchange([(batch.channel, batch.message) for batch in batches], client=client)
     pairs = list(zip(batches, outcomes, strict=True))
@@ -73,8 +72,8 @@ def _send_together(
 
 
 @transaction.atomic
-def _settle(sent: tuple[Batch, Outcome], *, at: datetime) -> bool:
-    """Stores how sending ended, unless the lease ended and another worker has claimed the rows
+def _settle(sent: tuple[ClaimedMessage, PostResult], *, at: datetime) -> bool:
+    """Stores the results of sending, unless the lease ended and another worker has claimed the rows
     since."""
     batch, outcome = sent
     channel = Channel.objects.select_for_update(no_key=True).filter(pk=batch.channel.pk).first()
@@ -84,13 +83,13 @@ def _settle(sent: tuple[Batch, Outcome], *, at: datetime) -> bool:
     result = read(channel, outcome)
     if result.arrived:
         settle(rows, Notification.Outcome.SENT)
-    note_result(channel, result, at=at)
+    record_result(channel, result, at=at)
     return result.arrived
 
 
-def note_result(channel: Channel, result: Result, *, at: datetime) -> None:
-    """Stores in the channel's row how an attempt ended. After a failure it waits longer each time,
-    and after a day of failures, or if its address is gone, it is suspended."""
+def record_result(channel: Channel, result: SendResult, *, at: datetime) -> None:
+    """Stores the result of an attempt in the channel's row. After each failure, the channel waits
+    longer. After a day of failures, or if the address is gone, the channel is suspended."""
     channel.error = result.problem[:LONGEST_ERROR]
     if result.arrived:
         channel.failures, channel.failing_since, channel.retry_at = 0, None, None
@@ -106,7 +105,8 @@ def note_result(channel: Channel, result: Result, *, at: datetime) -> None:
 
 
 def _suspend(channel: Channel, *, at: datetime) -> None:
-    """Gives up what waits: it stays in the inbox, and the pages of settings say so."""
+    """Gives up the waiting notifications. The deliveries stay in the inbox, and the settings pages
+    show the failure."""
     channel.suspended_at = at
     settle(channel.notifications.filter(due_at__isnull=False), Notification.Outcome.FAILED)
 
@@ -114,7 +114,8 @@ def _suspend(channel: Channel, *, at: datetime) -> None:
 @transaction.atomic
 def suspend_deactivated(*, at: datetime) -> int:
     """Suspends the channels of people who were deactivated since, and returns how many. If a person
-    is activated again, each waits until they send a test."""
+    is activated again, each of the person's channels stays suspended until the person sends a
+    test."""
     people = Channel.objects.working().filter(user__is_active=False).order_by("pk")
     ids = list(people.select_for_update(of=("self",), no_key=True).values_list("pk", flat=True))
     if not ids:

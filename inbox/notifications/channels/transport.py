@@ -1,4 +1,4 @@
-"""Carries messages to other servers and back to plain words, for the sweep and for a test."""
+"""Sends messages to other servers and describes the results, for the sweep and for a test."""
 
 from __future__ import annotations
 
@@ -12,80 +12,81 @@ from django.db import connection
 
 from inbox.models import Channel
 from inbox.notifications.channels.kinds.addresses import trusted
-from inbox.notifications.channels.kinds.kind import CannotSend, Post, Result
+from inbox.notifications.channels.kinds.kind import CannotSend, ChannelPost, SendResult
 from inbox.notifications.channels.kinds.registry import KINDS, kind_of
-from inbox.notifications.channels.message import Message
+from inbox.notifications.channels.message import ChannelMessage
 from pages.mail import REFUSALS
-from wake.callbacks.http_client import HttpClient, Outcome
+from wake.callbacks.http_client import HttpClient, PostResult
 
 log = logging.getLogger(__name__)
 
 OpenClient = Callable[[], HttpClient]
-Prepared = Post | EmailMessage | Outcome
+Prepared = ChannelPost | EmailMessage | PostResult
 
-FAILED_HERE = Outcome(error="something went wrong on our side")
+FAILED_HERE = PostResult(error="something went wrong on our side")
 ARRIVED = 200
-# For each process: a test waits for another server and occupies one of its few threads.
+# The maximum of tests that run in each process. A test waits for another server and occupies one of
+# the few threads.
 CONCURRENT_TESTS = 2
 _slots = threading.BoundedSemaphore(CONCURRENT_TESTS)
 
 
-class Busy(Exception):
+class TestIsRunning(Exception):
     """Another test is running. Nothing was sent; try again in ten seconds."""
 
 
 def open_client() -> HttpClient:
-    """Opens the one HTTP client, which may ask the hosts that the operator trusts."""
+    """Opens the one HTTP client, which may send requests to the hosts that the operator trusts."""
     return HttpClient(trusted=trusted())
 
 
 def exchange(
-    messages: Sequence[tuple[Channel, Message]], *, client: OpenClient = open_client
-) -> list[Outcome]:
-    """Sends each message through its channel, all at the same time, and returns the answers. It
-    raises for none of them."""
+    messages: Sequence[tuple[Channel, ChannelMessage]], *, client: OpenClient = open_client
+) -> list[PostResult]:
+    """Sends each message through its channel, all at the same time, and returns the answers. A
+    failed message raises no exception."""
     prepared = [_prepare(channel, message) for channel, message in messages]
     return asyncio.run(_send_all(prepared, client))
 
 
-def post_all(posts: Sequence[Prepared], *, client: OpenClient = open_client) -> list[Outcome]:
-    """Sends requests that belong to no message, all at the same time. What could not be prepared
-    is an outcome already."""
+def post_all(posts: Sequence[Prepared], *, client: OpenClient = open_client) -> list[PostResult]:
+    """Sends requests that belong to no message, all at the same time. A request that could not be
+    prepared is already a PostResult."""
     return asyncio.run(_send_all(posts, client))
 
 
-def exchange_now(channel: Channel, message: Message) -> Outcome:
-    """Sends one message while a person waits for the result; raises Busy."""
+def exchange_now(channel: Channel, message: ChannelMessage) -> PostResult:
+    """Sends one message while a person waits for the result. Raises TestIsRunning."""
     if not _slots.acquire(blocking=False):
-        raise Busy(Busy.__doc__)
+        raise TestIsRunning(TestIsRunning.__doc__)
     try:
         prepared = _prepare(channel, message)
         if not connection.in_atomic_block:
-            connection.close()  # back to the pool, as in wake/api/long_poll.py
+            connection.close()  # goes back to the pool, as in wake/api/long_poll.py
         (outcome,) = asyncio.run(_send_all([prepared], open_client))
         return outcome
     finally:
         _slots.release()
 
 
-def read(channel: Channel, outcome: Outcome) -> Result:
-    """Returns in plain words how sending ended."""
+def read(channel: Channel, outcome: PostResult) -> SendResult:
+    """Describes in plain words how sending ended."""
     return kind_of(channel.kind).read(channel, outcome)
 
 
-def _prepare(channel: Channel, message: Message) -> Prepared:
-    """A channel that cannot be prepared holds no other one back: its kind is unknown to this
-    version, or the encryption key of its address is gone."""
+def _prepare(channel: Channel, message: ChannelMessage) -> Prepared:
+    """Prepares a message. A channel cannot be prepared if this version does not know its kind, or
+    if the encryption key of its address is missing. Such a channel does not hold back others."""
     try:
         return KINDS[channel.kind].prepare(channel, message)
     except CannotSend as reason:
-        return Outcome(error=str(reason))
+        return PostResult(error=str(reason))
     except Exception:
         log.exception("A message for channel %s cannot be prepared", channel.pk)
         return FAILED_HERE
 
 
-async def _send_all(prepared: Sequence[Prepared], open_one: OpenClient) -> list[Outcome]:
+async def _send_all(prepared: Sequence[Prepared], open_one: OpenClient) -> list[PostResult]:
     client = open_one()
     try:
         return list(await asyncio.gather(*(_send(each, client) for each in prepared)))
@@ -93,22 +94,22 @@ async def _send_all(prepared: Sequence[Prepared], open_one: OpenClient) -> list[
         await client.close()
 
 
-async def _send(prepared: Prepared, client: HttpClient) -> Outcome:
+async def _send(prepared: Prepared, client: HttpClient) -> PostResult:
     match prepared:
-        case Outcome():
+        case PostResult():
             return prepared
-        case Post():
+        case ChannelPost():
             return await client.post(prepared.url, body=prepared.body, headers=prepared.headers)
     return await asyncio.to_thread(_mail, prepared)
 
 
-def _mail(message: EmailMessage) -> Outcome:
+def _mail(message: EmailMessage) -> PostResult:
     try:
         message.send()
     except REFUSALS as error:
         log.warning("The mail server refused a notification: %s", error)
-        return Outcome(error="the mail server refused the message")
+        return PostResult(error="the mail server refused the message")
     except OSError as error:
         log.warning("No mail server takes a notification: %s", error)
-        return Outcome(error="the mail server does not answer")
-    return Outcome(status_code=ARRIVED)
+        return PostResult(error="the mail server does not answer")
+    return PostResult(status_code=ARRIVED)

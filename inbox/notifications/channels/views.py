@@ -12,16 +12,16 @@ from django.views.decorators.http import require_safe
 from accounts.access.owners import still_owned, team_of_an_owner
 from accounts.access.requests import PersonRequest, actor
 from accounts.models import Team
+from accounts.sign_in.reauthentication import ask_if_stale
 from database.clock import database_now
 from inbox.models import Channel
 from inbox.notifications.channels import channels
 from inbox.notifications.channels.channel_views import send_first_code
 from inbox.notifications.channels.channels import Owner
 from inbox.notifications.channels.forms import ChannelForm
-from inbox.notifications.channels.kinds.kind import Kind
+from inbox.notifications.channels.kinds.kind import ChannelKind
 from inbox.notifications.channels.kinds.registry import kinds_for
 from inbox.notifications.channels.listing import groups_of
-from inbox.people.sign_in.reauthentication import ask_if_stale
 from pages.page import form_page, page
 from pages.redirects import SeeOther
 from pages.settings import posted, settings_page
@@ -33,9 +33,7 @@ REFUSED = "Only team owners can change the channels of a team"
 @page
 def notification_settings(request: PersonRequest) -> HttpResponse:
     own, teams = groups_of(request.user)
-    return settings_page(
-        request, "inbox/people/settings/notifications/list.html", own=own, teams=teams
-    )
+    return settings_page(request, "inbox/notifications/settings/list.html", own=own, teams=teams)
 
 
 @form_page
@@ -51,8 +49,8 @@ def add_team_channel(request: PersonRequest, slug: str) -> HttpResponse:
     return _form_page(request, _kind(request, of_team=True), team)
 
 
-def _kind(request: PersonRequest, *, of_team: bool) -> Kind:
-    """Returns the kind that the address names, or the first; raises Http404 for one that this form
+def _kind(request: PersonRequest, *, of_team: bool) -> ChannelKind:
+    """Returns the kind in the address, or the first kind; raises Http404 for a kind that this form
     does not add."""
     kinds = [kind for kind in kinds_for(team=of_team) if not kind.added_at]
     name = request.GET.get("kind", kinds[0].name)
@@ -62,7 +60,7 @@ def _kind(request: PersonRequest, *, of_team: bool) -> Kind:
     raise Http404
 
 
-def _form_page(request: PersonRequest, kind: Kind, team: Team | None) -> HttpResponse:
+def _form_page(request: PersonRequest, kind: ChannelKind, team: Team | None) -> HttpResponse:
     if kind.links_account and (stale := ask_if_stale(request)):
         return stale
     form = ChannelForm(posted(request), kind=kind)
@@ -75,18 +73,20 @@ def _form_page(request: PersonRequest, kind: Kind, team: Team | None) -> HttpRes
             if channel.verified_at is None:
                 send_first_code(request, channel)
             else:
-                messages.success(request, "Added. Choose what it tells you.")
+                messages.success(request, "Added. Choose what it sends you.")
             return SeeOther("settings-channel", pk=channel.pk)
     return settings_page(
         request,
-        "inbox/people/settings/notifications/channel_new.html",
+        "inbox/notifications/settings/channel_new.html",
         form=form,
         kind=kind,
         team=team,
     )
 
 
-def _add(request: PersonRequest, kind: Kind, team: Team | None, form: ChannelForm) -> Channel:
+def _add(
+    request: PersonRequest, kind: ChannelKind, team: Team | None, form: ChannelForm
+) -> Channel:
     unchanged: AbstractContextManager[None] = (
         still_owned(request, team.pk) if team else transaction.atomic()
     )

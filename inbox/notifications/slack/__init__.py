@@ -1,1 +1,1 @@
-"""Answers deliveries from Slack: presses of buttons, and what messages show after them."""
+"""Answers deliveries from Slack: button presses, and the messages after them."""

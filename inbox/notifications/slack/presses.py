@@ -1,4 +1,4 @@
-"""Does what a press of a button in Slack asks for, by the verbs that the pages use."""
+"""Carries out the press of a button in Slack, with the same functions as the pages."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from django.db import IntegrityError, transaction
 
 from accounts.access.objects import NotAllowed
 from accounts.models import User
-from accounts.sign_in import second_factor
+from accounts.sign_in.two_step import second_factor
 from database.uuids import NIL, uuid_or_none
 from inbox.models import Channel, SlackReply, SlackRequest
 from inbox.models.slack import LONGEST_NOTE
 from inbox.notifications.channels.kinds.addresses import check_url
 from inbox.notifications.channels.kinds.kind import BadAddress
-from inbox.notifications.channels.kinds.slack_app import NAME, can_answer_here
+from inbox.notifications.channels.kinds.slack_app import NAME, NEEDS_PASSKEY, can_answer_here
+from inbox.reading.in_sight import first_opened
 from wake.models import Delivery, Place, Response, Sight
-from wake.responses import AlreadyAnswered, ContentChanged, PickedUp, respond, take_back
+from wake.responses import AlreadyAnswered, ContentChanged, NeedsPasskey, respond
+from wake.undo import PickedUp, take_back
 
-# The texts that a message with buttons prints whole.
+# A message with buttons prints these texts whole.
 SHOWN = ("headline", "summary")
 HOSTS = ["hooks.slack.com", "hooks.slack-gov.com"]
 A_SECOND = timedelta(seconds=1)
@@ -50,7 +52,7 @@ class Foreign(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """One press of a button, as Slack describes it (block_actions)."""
+    """Describes one press of a button, as Slack reports it (block_actions)."""
 
     action: str
     value: str
@@ -60,7 +62,7 @@ class Press:
 
     @classmethod
     def read(cls, payload: Any) -> Press | None:
-        """Returns None for what is not a press of one of our buttons."""
+        """Reads a press of one of our buttons. Returns None for anything else."""
         match payload:
             case {
                 "type": "block_actions",
@@ -76,8 +78,7 @@ class Press:
 
 @transaction.atomic
 def press(pressed: Press, *, signature: str, at: datetime) -> None:
-    """Answers or undoes once, and queues what the message says afterwards. Raises Foreign and
-    Repeated."""
+    """Answers or undoes once, and queues the message's new text. Raises Foreign and Repeated."""
     if pressed.workspaces != {settings.WAKE_SLACK_WORKSPACE}:
         raise Foreign(Foreign.__doc__)
     _count_once(signature, at=at)
@@ -88,7 +89,8 @@ def press(pressed: Press, *, signature: str, at: datetime) -> None:
     if _owes_second_factor(channel.user):
         _queue(pressed, note=OWES, at=at)
         return
-    delivery = Delivery.objects.for_person(channel.user.pk).filter(pk=delivery_id).first()
+    own_deliveries = Delivery.objects.for_person(channel.user.pk).select_related("team")
+    delivery = own_deliveries.filter(pk=delivery_id).first()
     if delivery is None:
         _queue(pressed, note=NOT_THERE, at=at)
         return
@@ -96,7 +98,7 @@ def press(pressed: Press, *, signature: str, at: datetime) -> None:
     _queue(pressed, note=note, channel=channel, delivery=delivery, at=at)
     held = Response.objects.held().filter(delivery=delivery, by=channel.user).first()
     if held is not None:
-        over_at = held.release_at + A_SECOND  # the message then loses its Undo
+        over_at = held.release_at + A_SECOND  # at this time, the message loses its Undo
         _queue(pressed, channel=channel, delivery=delivery, at=over_at)
 
 
@@ -115,9 +117,9 @@ def _count_once(signature: str, *, at: datetime) -> None:
 
 
 def _named(pressed: Press) -> tuple[Channel | None, UUID | None, str]:
-    """Returns the channel that the message was sent through, if it is still linked to the member
-    who pressed, and the delivery and what the button is about: its content with the text of the
-    message, or the answer to undo."""
+    """Returns three things: the channel of the message if it is still linked to the member who
+    pressed, the delivery, and the subject of the button. The subject is the delivery's content with
+    the text of the message, or the answer to undo."""
     try:
         channel_id, delivery_id, about = pressed.value.split("|", 2)
         ids = UUID(channel_id), UUID(delivery_id)
@@ -131,23 +133,25 @@ def _named(pressed: Press) -> tuple[Channel | None, UUID | None, str]:
 
 
 def _owes_second_factor(user: User) -> bool:
-    """Returns whether pages are closed to this person until they set it up."""
+    """Returns whether this person must set up a second factor before they can open pages."""
     (found,) = second_factor.with_owed(User.objects.filter(pk=user.pk))
     return bool(found.owes_second_factor)  # type: ignore[attr-defined]  # annotated
 
 
 def _do(action: str, delivery: Delivery, *, by: User, about: str, at: datetime) -> str:
-    """Returns what to tell the person, if it was not done."""
+    """Returns the message for the person, if the action failed."""
     try:
         if action == "undo":
             named = Response.objects.filter(
                 pk=uuid_or_none(about) or NIL, delivery=delivery, by=by
             ).first()
             if named is None:
-                return NOTHING_TO_UNDO  # it was undone before, or is another person's
+                return NOTHING_TO_UNDO  # the answer was undone before, or belongs to another person
             take_back(delivery, by=by, only=named.pk, place=Place.SLACK, at=at)
             return ""
         return _answer(action, delivery, by=by, about=about, at=at)
+    except NeedsPasskey:
+        return NEEDS_PASSKEY
     except (NotAllowed, AlreadyAnswered) as reason:
         return str(reason)
     except ContentChanged:
@@ -159,16 +163,20 @@ def _do(action: str, delivery: Delivery, *, by: User, about: str, at: datetime) 
 
 
 def _answer(status: str, delivery: Delivery, *, by: User, about: str, at: datetime) -> str:
-    """Checks again that the message showed everything: one of an earlier version did not."""
+    """Checks again that the message showed everything, because a message of an earlier version did
+    not."""
     content_hash, _, message_hash = about.partition("|")
     if delivery.answered_at is None:
         if delivery.superseded_at is not None or delivery.content_hash != content_hash:
             return CHANGED
         if delivery.is_past_deadline(at):
             return LATE
+        if delivery.must_be_signed:
+            return NEEDS_PASSKEY
         if not message_hash or not can_answer_here(delivery):
             return IRREVERSIBLE if delivery.irreversible else OPEN
-    sight = Sight(Place.SLACK, (), shown=SHOWN, message_hash=message_hash[:64])
+    opened_at = first_opened([delivery.pk], by=by).get(delivery.pk)
+    sight = Sight(Place.SLACK, (), shown=SHOWN, message_hash=message_hash[:64], opened_at=opened_at)
     respond(delivery, by=by, status=status, content_hash=content_hash, sight=sight, at=at)
     return ""
 
@@ -181,7 +189,7 @@ def _queue(
     delivery: Delivery | None = None,
     at: datetime,
 ) -> None:
-    """A signed request still names no host but Slack's."""
+    """Accepts only Slack's hosts, even in a signed request."""
     try:
         url = check_url(pressed.response_url, hosts=HOSTS)
     except BadAddress:

@@ -1,4 +1,4 @@
-"""Updates messages in Slack after a press, by the address that came with it."""
+"""Updates messages in Slack after a press, at the response address that came with the press."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 from django.urls import reverse
 
 from accounts.access.objects import teams_of
 from database.clock import database_now
-from inbox.answering.outcome_words import status_words
+from database.sweeps import Lease
 from inbox.models import Channel, SlackReply
 from inbox.notifications.channels.kinds import slack_app
-from inbox.notifications.channels.kinds.kind import Post
+from inbox.notifications.channels.kinds.kind import ChannelPost
 from inbox.notifications.channels.kinds.slack_webhook import Block, escape, text_block
 from inbox.notifications.channels.transport import (
     FAILED_HERE,
@@ -25,13 +24,14 @@ from inbox.notifications.channels.transport import (
     open_client,
     post_all,
 )
-from pages.characters.invisible import reveal
+from inbox.reading.status_words import status_words
+from pages.characters.invisible import reveal_value
 from wake.models import Delivery, Response
 
 log = logging.getLogger(__name__)
 
 AT_ONCE = 20
-LEASE = timedelta(minutes=1)
+LEASE = Lease("due_at", timedelta(minutes=1))
 UNLINKED = "This Slack account is no longer linked to Wake."
 # Slack takes five replies within half an hour.
 BACK_OFF = [timedelta(seconds=seconds) for seconds in (5, 30, 300)]
@@ -40,8 +40,11 @@ BACK_OFF = [timedelta(seconds=seconds) for seconds in (5, 30, 300)]
 def send_due(
     *, clock: Callable[[], datetime] = database_now, client: OpenClient = open_client
 ) -> int:
-    """Sends what is due; returns how many replies arrived."""
-    replies = _claim(at=clock())
+    """Sends due replies; returns how many arrived. The lease is committed before anything is
+    sent."""
+    at = clock()
+    due = SlackReply.objects.due(at).select_related("channel__user", "delivery__agent")
+    replies = LEASE.claim(due, at=at, at_once=AT_ONCE)
     posts = [_prepare(reply, at=clock()) for reply in replies]
     outcomes = post_all(posts, client=client) if posts else []
     for reply, outcome in zip(replies, outcomes, strict=True):
@@ -50,23 +53,13 @@ def send_due(
 
 
 def _prepare(reply: SlackReply, *, at: datetime) -> Prepared:
-    """A reply that cannot be prepared holds no other one back: the encryption key of its address,
-    or of the channel's, is gone."""
+    """Prepares a reply. A reply cannot be prepared if the encryption key of its address, or of the
+    channel's address, is missing. Such a reply does not hold back others."""
     try:
-        return Post.json(reply.url, _content(reply, at=at))
+        return ChannelPost.json(reply.url, _content(reply, at=at))
     except Exception:
         log.exception("Reply %s to Slack cannot be prepared", reply.pk)
         return FAILED_HERE
-
-
-@transaction.atomic
-def _claim(*, at: datetime) -> list[SlackReply]:
-    """The lease is committed before anything is sent."""
-    due = SlackReply.objects.due(at).select_for_update(skip_locked=True, of=("self",))
-    replies = list(due.select_related("channel__user", "delivery__agent")[:AT_ONCE])
-    ids = [reply.pk for reply in replies]
-    SlackReply.objects.filter(pk__in=ids).update(due_at=at + LEASE)
-    return replies
 
 
 def _settle(reply: SlackReply, *, arrived: bool, at: datetime) -> None:
@@ -78,7 +71,8 @@ def _settle(reply: SlackReply, *, arrived: bool, at: datetime) -> None:
 
 
 def _content(reply: SlackReply, *, at: datetime) -> dict[str, Any]:
-    """Returns what is true now. A delivery that they can no longer read is not repeated."""
+    """Returns the present facts for the message. Leaves out a delivery that the channel's person
+    can no longer read."""
     channel, delivery = reply.channel, reply.delivery
     if channel is None or channel.user is None or delivery is None:
         text = escape(reply.note or UNLINKED)
@@ -87,11 +81,11 @@ def _content(reply: SlackReply, *, at: datetime) -> dict[str, Any]:
         text = "This delivery is no longer in your inbox."
         return {"replace_original": True, "text": text, "blocks": [text_block(text)]}
     response = Response.objects.filter(delivery=delivery).first()
-    lines = [f"{reveal(delivery.agent.agent_id)}: {reveal(delivery.headline)}"]
+    lines = [f"{reveal_value(delivery.agent.agent_id)}: {reveal_value(delivery.headline)}"]
     buttons: list[Block] = []
     if response is not None:
         answer = status_words(delivery.type, response.status)
-        lines.append(f"{answer} by {reveal(response.by_name)}.")
+        lines.append(f"{answer} by {reveal_value(response.by_name)}.")
         is_held = response.responded_at is None and response.release_at > at
         if is_held and response.by_id == channel.user_id:
             buttons.append(slack_app.undo_button(channel, response))

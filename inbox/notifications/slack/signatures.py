@@ -21,7 +21,7 @@ def sign(body: bytes, *, timestamp: str, secret: str) -> str:
 
 
 def verify(body: bytes, *, timestamp: str, signature: str, secret: str, at: datetime) -> None:
-    """Raises NotFromSlack."""
+    """Raises NotFromSlack unless the body has a new, valid signature."""
     is_number = timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= LONGEST_TIMESTAMP
     if not secret or not is_number or abs(at.timestamp() - int(timestamp)) > WINDOW_SECONDS:
         raise NotFromSlack(NotFromSlack.__doc__)

@@ -15,13 +15,13 @@ from inbox.notifications.slack.presses import Foreign, Press, Repeated, press
 from inbox.notifications.slack.signatures import NotFromSlack, verify
 from wake.api.errors import plain_error
 
-MOST_FIELDS = 10
+MAX_FIELDS = 10
 
 
 @csrf_exempt
 def slack_interactions(request: HttpRequest) -> HttpResponse:
-    """Answers at once, as Slack wants it within three seconds; the message is updated later. The
-    signature is all that says who asks: there is no session."""
+    """Answers immediately, because Slack expects an answer within three seconds. The message is
+    updated later. There is no session, so only the signature identifies the sender."""
     if request.method != "POST":
         response = plain_error(405, "method_not_allowed")
         response["Allow"] = "POST"
@@ -51,8 +51,8 @@ def slack_interactions(request: HttpRequest) -> HttpResponse:
 
 
 def _payload(body: bytes) -> object:
-    """Raises ValueError."""
-    (text,) = parse_qs(body.decode(), max_num_fields=MOST_FIELDS).get("payload", [""])
+    """Returns the JSON in the field `payload` of a form. Raises ValueError."""
+    (text,) = parse_qs(body.decode(), max_num_fields=MAX_FIELDS).get("payload", [""])
     try:
         return json.loads(text)
     except RecursionError:

@@ -1,1 +1,1 @@
-"""Notifies people in their browsers, by web push."""
+"""Reads the subscriptions of browsers, and encrypts and signs the messages for them."""

@@ -18,7 +18,7 @@ class BadSubscription(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Says where a browser takes messages, and for which keys. It is stored as JSON."""
+    """Describes where a browser takes messages, and for which keys. It is stored as JSON."""
 
     endpoint: str
     p256dh: str
@@ -26,7 +26,7 @@ class Subscription:
 
     @classmethod
     def from_browser(cls, text: str) -> Subscription:
-        """Reads what `PushSubscription.toJSON()` returns. Raises BadSubscription."""
+        """Reads the result of `PushSubscription.toJSON()`. Raises BadSubscription."""
         try:
             content = json.loads(text)
             keys = content["keys"]
@@ -62,5 +62,5 @@ class Subscription:
 
 
 def _bytes(text: str) -> bytes:
-    """Raises ValueError."""
+    """Decodes base64url without padding. Raises ValueError."""
     return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)

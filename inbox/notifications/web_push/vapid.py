@@ -1,4 +1,4 @@
-"""Identifies this server to push services (VAPID, RFC 8292). Its key pair is made once."""
+"""Identifies this server to push services (VAPID, RFC 8292). The server's key pair is made once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def authorization(endpoint: str, *, at: datetime) -> str:
 
 
 def public_key() -> str:
-    """Returns what a browser subscribes with. Raises encryption.Unreadable."""
+    """Returns the key for a browser's subscription. Raises encryption.Unreadable."""
     return _public_of(_private_pem())
 
 
@@ -70,8 +70,8 @@ def _public_of(pem: str) -> str:
 
 
 def _contact() -> str:
-    """Returns whom a push service may ask about this server: a page on https, or else the address
-    that mail comes from."""
+    """Returns the contact for push services: a page on https, or the address that mail comes
+    from."""
     if settings.WAKE_ORIGIN.startswith("https://"):
         return str(settings.WAKE_ORIGIN)
     return f"mailto:{parseaddr(settings.DEFAULT_FROM_EMAIL)[1]}"

@@ -1,4 +1,4 @@
-"""Describes a kind of channel, and what it makes of a message."""
+"""Describes a kind of channel, and how it formats a message."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 from django.core.mail import EmailMessage
 
 from inbox.models import Channel
-from inbox.notifications.channels.message import Message
-from wake.callbacks.http_client import Outcome
+from inbox.notifications.channels.message import ChannelMessage
+from wake.callbacks.http_client import PostResult
 
 JSON = {"Content-Type": "application/json"}
 
@@ -22,27 +22,29 @@ class BadAddress(Exception):
 
 
 class CannotSend(Exception):
-    """Nothing can be sent through this channel now. The message says why, and is shown."""
+    """Nothing can be sent through this channel now. The exception's message gives the reason, and
+    is shown to people."""
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
-    """One HTTP request, which the sender makes."""
+class ChannelPost:
+    """Describes one HTTP request, which the sender makes."""
 
     url: str
     body: bytes
     headers: Mapping[str, str] = field(default_factory=lambda: JSON)
 
     @classmethod
-    def json(cls, url: str, content: Any, **headers: str) -> Post:
+    def json(cls, url: str, content: Any, **headers: str) -> ChannelPost:
         return cls(url, json.dumps(content).encode(), {**JSON, **headers})
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """How sending ended. `problem` is empty if it arrived, else it says in plain words what failed.
-    `is_gone` means that this address will never work again, so that the channel is suspended at
-    once. `retry_after` is in seconds, if the other side asked for it."""
+class SendResult:
+    """Describes how sending ended. `problem` is empty if the message arrived; otherwise it names
+    the failure in plain words. `is_gone` means that this address will never work again, so the
+    channel is suspended immediately. `retry_after` is in seconds, if the other side asked for
+    it."""
 
     problem: str = ""
     is_gone: bool = False
@@ -53,20 +55,22 @@ class Result:
         return not self.problem
 
 
-def read_status(channel: Channel, outcome: Outcome) -> Result:
-    """Reads an answer by its status alone, which most kinds do."""
+def read_status(channel: Channel, outcome: PostResult) -> SendResult:
+    """Reads an answer by its status alone, as most kinds do."""
     if outcome.arrived:
-        return Result()
+        return SendResult()
     status = outcome.status_code
     if status is None:
-        return Result(f"Not sent: {outcome.error}.")
+        return SendResult(f"Not sent: {outcome.error}.")
     if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
-        return Result(f"This address no longer exists (HTTP {status}).", is_gone=True)
+        return SendResult(f"This address no longer exists (HTTP {status}).", is_gone=True)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return Result("Too many messages (HTTP 429).", retry_after=_seconds(outcome.retry_after))
+        return SendResult(
+            "Too many messages (HTTP 429).", retry_after=_seconds(outcome.retry_after)
+        )
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        return Result(f"The server refused the message (HTTP {status}).")
-    return Result(f"The server answered with HTTP {status}.")
+        return SendResult(f"The server refused the message (HTTP {status}).")
+    return SendResult(f"The server answered with HTTP {status}.")
 
 
 def _seconds(text: str) -> int:
@@ -74,39 +78,41 @@ def _seconds(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ChannelKind:
     """Describes a kind of channel. `name` is stored with each row.
 
-    A kind whose channels are added by the form on the channels page has an `address_label`; one
-    that is added elsewhere (a browser, a linked account) has `added_at`, the name of that page's
-    URL. `check` returns the address as it is stored, and raises BadAddress. `mask` returns what
-    pages show of it, because an address can be a secret. `prepare` runs outside the event loop and
-    may use the database; the sender sends what it returns. It may raise CannotSend. `read` says
-    what an answer means; it runs in the transaction that settles the message, and may store
-    something, too.
+    A kind has an `address_label` if the form on the channels page adds its channels. A kind whose
+    channels are added on another page (a browser, a linked account) has the name of that page in
+    `added_at`. `check` returns the address in its stored form, and raises BadAddress. `mask`
+    returns the part of the address that pages show, because an address can be a secret. `prepare`
+    runs outside the event loop and may use the database; the sender sends its result. `prepare` may
+    raise CannotSend. `read` interprets an answer. `read` runs in the transaction that settles the
+    message, and may store data, too.
     """
 
     name: str
     title: str
     check: Callable[[str], str]
     mask: Callable[[str], str]
-    prepare: Callable[[Channel, Message], Post | EmailMessage]
-    read: Callable[[Channel, Outcome], Result] = read_status
+    prepare: Callable[[Channel, ChannelMessage], ChannelPost | EmailMessage]
+    read: Callable[[Channel, PostResult], SendResult] = read_status
     address_label: str = ""
     address_help: str = ""
-    # A second field of the form, such as an access token; it is stored as the channel's secret.
+    # A second field of the form, such as an access token, which is stored as the channel's secret.
     extra_label: str = ""
     extra_help: str = ""
-    # Makes a secret, which is shown until the channel is verified.
+    # Generates a secret, which is shown until the channel is verified.
     make_secret: Callable[[], str] | None = None
     added_at: str = ""
-    # The text of the link to that page, if not the title.
+    # The text of the link to the page `added_at`, if the text is not the title of the kind.
     add_label: str = ""
     for_people: bool = True
     for_teams: bool = True
-    # Verified as it is added: nothing is sent there that its owner did not ask for.
+    # The channel is verified as it is added, because its owner asked for everything that is sent
+    # there.
     needs_no_code: bool = False
-    # What arrives from there acts for the person: adding asks for the password, and an address is
-    # verified for one person only.
+    # True if requests from the channel's service act for the person, as presses in Slack do. Adding
+    # such a channel therefore asks for the password, and only one person can verify the same
+    # address.
     links_account: bool = False
     is_available: Callable[[], bool] = lambda: True

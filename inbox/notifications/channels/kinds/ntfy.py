@@ -1,4 +1,4 @@
-"""Sends notifications to a topic of ntfy, at ntfy.sh or on a server of one's own."""
+"""Sends notifications to a topic of ntfy, at ntfy.sh or on the user's own server."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from urllib.parse import unquote, urlsplit
 
 from inbox.models import Channel
 from inbox.notifications.channels.kinds.addresses import LONG_PATH, SHOWN, check_url, destination
-from inbox.notifications.channels.kinds.kind import JSON, BadAddress, Kind, Post
-from inbox.notifications.channels.message import Message
+from inbox.notifications.channels.kinds.kind import JSON, BadAddress, ChannelKind, ChannelPost
+from inbox.notifications.channels.message import ChannelMessage
 
-# In bytes: ntfy takes 4,096, and 8,192 with the JSON around it.
+# In bytes. ntfy takes messages of up to 4,096 bytes, and up to 8,192 with the surrounding JSON.
 LONGEST_MESSAGE = 3_000
 
 
@@ -23,13 +23,13 @@ def _check(text: str) -> str:
 
 
 def _mask(url: str) -> str:
-    """Hides the topic, because anyone who knows it can read it."""
+    """Hides the topic, because anyone who knows a topic can read its messages."""
     topic = _topic(url)
     return f"{destination(url).name}/…{topic[-SHOWN:] if len(topic) > LONG_PATH else ''}"
 
 
-def _prepare(channel: Channel, message: Message) -> Post:
-    """Publishes as JSON, to the address above the topic, because headers are limited to ASCII
+def _prepare(channel: Channel, message: ChannelMessage) -> ChannelPost:
+    """Publishes JSON to the address above the topic, because headers are limited to ASCII
     (docs.ntfy.sh, Publish as JSON)."""
     text = "\n".join(message.lines) or message.title
     content: dict[str, Any] = {
@@ -40,11 +40,11 @@ def _prepare(channel: Channel, message: Message) -> Post:
     }
     headers = {"Authorization": f"Bearer {channel.secret}"} if channel.secret else {}
     body = json.dumps(content, ensure_ascii=False).encode()
-    return Post(channel.address.rpartition("/")[0] + "/", body, {**JSON, **headers})
+    return ChannelPost(channel.address.rpartition("/")[0] + "/", body, {**JSON, **headers})
 
 
 def _cut(text: str) -> str:
-    """Returns at most so many bytes; "…" at the end says that there are more."""
+    """Returns at most this many bytes. A cut text ends with "…"."""
     content = text.encode()
     if len(content) <= LONGEST_MESSAGE:
         return text
@@ -55,7 +55,7 @@ def _topic(url: str) -> str:
     return unquote(urlsplit(url).path.rpartition("/")[2])
 
 
-KIND = Kind(
+KIND = ChannelKind(
     name="ntfy",
     title="ntfy",
     check=_check,

@@ -1,4 +1,4 @@
-"""Lists the kinds of channels in the order in which people are offered them."""
+"""Lists the kinds of channels in the order in which people see them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from inbox.notifications.channels.kinds import (
     web_push,
     webhook,
 )
-from inbox.notifications.channels.kinds.kind import Kind
+from inbox.notifications.channels.kinds.kind import ChannelKind
 
 KINDS = {
     kind.name: kind
@@ -22,12 +22,12 @@ KINDS = {
 }
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str) -> ChannelKind:
     """Raises KeyError for a kind that this version of Wake does not know."""
     return KINDS[name]
 
 
-def kinds_for(*, team: bool) -> list[Kind]:
-    """Returns what a person, or a team, can add on this server."""
+def kinds_for(*, team: bool) -> list[ChannelKind]:
+    """Returns the kinds that a person, or a team, can add on this server."""
     offered = (kind for kind in KINDS.values() if (kind.for_teams if team else kind.for_people))
     return [kind for kind in offered if kind.is_available()]

@@ -10,31 +10,39 @@ from http import HTTPStatus
 from django.conf import settings
 
 from accounts.access.objects import may_answer
-from inbox.delivery import in_sight
-from inbox.models import Channel, Event
-from inbox.notifications.channels.kinds.kind import BadAddress, Kind, Post, Result, read_status
+from inbox.models import Channel, ChannelEvent
+from inbox.notifications.channels.kinds.kind import (
+    BadAddress,
+    ChannelKind,
+    ChannelPost,
+    SendResult,
+    read_status,
+)
 from inbox.notifications.channels.kinds.slack_webhook import (
     LONGEST_TEXT,
     Block,
     escape,
     text_block,
 )
-from inbox.notifications.channels.message import Message
-from pages.characters.invisible import reveal
-from wake.callbacks.http_client import Outcome
+from inbox.notifications.channels.message import ChannelMessage
+from inbox.reading import in_sight
+from pages.characters.invisible import reveal_value
+from wake.callbacks.http_client import PostResult
 from wake.models import Delivery, Response
 
 NAME = "slack_app"
 MEMBER_ID = re.compile(r"[UW][A-Z0-9]{4,20}")
-WITH_BUTTONS = {Event.QUESTION, Event.CLOSING, Event.ASSIGNED}
-# Of chat.postMessage: the person or the bot is not there any more.
+NEEDS_PASSKEY = "Needs your passkey. Open it in Wake to answer."
+WITH_BUTTONS = {ChannelEvent.QUESTION, ChannelEvent.CLOSING, ChannelEvent.ASSIGNED}
+# Errors of chat.postMessage when the person or the bot no longer exists.
 GONE = {"account_inactive", "channel_not_found", "token_revoked", "user_not_found"}
 
 
 def can_answer_here(delivery: Delivery) -> bool:
-    """Returns whether a message can show everything that there is to approve. A delivery with
-    details, an assumption or other fields that no message prints is answered in Wake, where people
-    see all of it; so are values to choose, several approvals and actions that cannot be undone."""
+    """Returns whether a message can show everything that a person approves. Other deliveries are
+    answered in Wake, where people see everything. These are deliveries with details, an assumption,
+    or other fields that no message prints. Deliveries with values to choose, with several
+    approvals, or with actions that cannot be undone are also answered there."""
     is_open = delivery.answered_at is None and not delivery.is_closed
     if not is_open or delivery.superseded_at is not None or delivery.erased_at is not None:
         return False
@@ -45,9 +53,9 @@ def can_answer_here(delivery: Delivery) -> bool:
 
 def whole_text(first: str, delivery: Delivery) -> str:
     """Returns the text of a message that can be answered: `first`, which has the whole headline,
-    then the whole summary, and how the agent calls itself."""
-    claimed, provider = reveal(delivery.claimed_agent_id), reveal(delivery.provider)
-    return "\n".join([first, reveal(delivery.summary), f"Sent as {claimed} ({provider})"])
+    then the whole summary, and the agent's own name for itself."""
+    claimed, provider = reveal_value(delivery.claimed_agent_id), reveal_value(delivery.provider)
+    return "\n".join([first, reveal_value(delivery.summary), f"Sent as {claimed} ({provider})"])
 
 
 def buttons_block(*buttons: Block) -> Block:
@@ -59,9 +67,9 @@ def open_button(url: str) -> Block:
 
 
 def answer_buttons(channel: Channel, delivery: Delivery, text: str) -> list[Block]:
-    """Returns Approve and Reject for a message with this text (`whole_text`); none if that is not
-    everything, or too long for a message. Each button names the content that the message is about,
-    and the text that was shown."""
+    """Returns Approve and Reject for a message with this text (`whole_text`). Returns no buttons if
+    the text is incomplete or too long for a message. The value of each button identifies the
+    content of the message, and the text that was shown."""
     if len(text) > LONGEST_TEXT or not can_answer_here(delivery):
         return []
     shown = hashlib.sha256(text.encode()).hexdigest()
@@ -74,7 +82,8 @@ def answer_buttons(channel: Channel, delivery: Delivery, text: str) -> list[Bloc
 
 
 def undo_button(channel: Channel, response: Response) -> Block:
-    """Names the answer that it undoes, and no later one."""
+    """Returns a button whose value identifies the answer, so that the button undoes only this
+    answer and no later one."""
     value = "|".join([str(channel.pk), str(response.delivery_id), str(response.pk)])
     return _button("Undo", "undo", value=value)
 
@@ -95,14 +104,17 @@ def _mask(member: str) -> str:
     return f"member {member[:2]}…{member[-2:]}"
 
 
-def _prepare(channel: Channel, message: Message) -> Post:
+def _prepare(channel: Channel, message: ChannelMessage) -> ChannelPost:
     text = "\n".join([message.title, *message.lines])
     buttons: list[Block] = []
     if (delivery := _to_answer(channel, message)) is not None:
-        first = f"{message.title}\n{reveal(delivery.headline)}{message.deadline(message.items[0])}"
+        headline = reveal_value(delivery.headline)
+        first = f"{message.title}\n{headline}{message.deadline(message.items[0])}"
         whole = whole_text(first, delivery)
         buttons = answer_buttons(channel, delivery, whole)
         text = whole if buttons else text
+        if delivery.must_be_signed:
+            text = f"{text}\n{NEEDS_PASSKEY}"
     content = {
         "channel": channel.address,
         "text": escape(message.title),
@@ -112,34 +124,37 @@ def _prepare(channel: Channel, message: Message) -> Post:
         ],
     }
     url = f"{settings.WAKE_SLACK_API_URL}/chat.postMessage"
-    return Post.json(url, content, Authorization=f"Bearer {settings.WAKE_SLACK_BOT_TOKEN}")
+    return ChannelPost.json(url, content, Authorization=f"Bearer {settings.WAKE_SLACK_BOT_TOKEN}")
 
 
-def _to_answer(channel: Channel, message: Message) -> Delivery | None:
-    """Returns the one delivery that the message is about, if its person may answer it now."""
+def _to_answer(channel: Channel, message: ChannelMessage) -> Delivery | None:
+    """Returns the one delivery of the message, if its person may answer it now."""
     if message.count != 1 or message.summary or message.items[0].event not in WITH_BUTTONS:
         return None
     item = message.items[0]
-    delivery = Delivery.objects.filter(pk=item.delivery_id).first()
+    delivery = Delivery.objects.select_related("team").filter(pk=item.delivery_id).first()
     if delivery is None or channel.user is None or delivery.is_past_deadline(message.at):
         return None
     is_same = delivery.content_hash == item.content_hash
     return delivery if is_same and may_answer(channel.user, delivery.team_id) else None
 
 
-def _read(channel: Channel, outcome: Outcome) -> Result:
-    """Slack answers 200 also where it refuses, and says in the body what is wrong."""
+def _read(channel: Channel, outcome: PostResult) -> SendResult:
+    """Reads the body, because Slack answers 200 even if it refuses."""
     if outcome.status_code != HTTPStatus.OK:
         return read_status(channel, outcome)
     try:
         answer = json.loads(outcome.answer)
     except ValueError:
-        # Only the beginning of an answer is kept; a long one is a message that was posted.
+        # Only the beginning of an answer is stored. A long answer means that the message was
+        # posted.
         answer = {"ok": outcome.answer.startswith('{"ok":true')}
     if isinstance(answer, dict) and answer.get("ok") is True:
-        return Result()
+        return SendResult()
     code = str(answer.get("error", "")) if isinstance(answer, dict) else ""
-    return Result(f"Slack refused the message ({code[:60] or 'no reason'}).", is_gone=code in GONE)
+    return SendResult(
+        f"Slack refused the message ({code[:60] or 'no reason'}).", is_gone=code in GONE
+    )
 
 
 def is_configured() -> bool:
@@ -150,7 +165,7 @@ def is_configured() -> bool:
     )
 
 
-KIND = Kind(
+KIND = ChannelKind(
     name=NAME,
     title="Slack with buttons",
     check=_check,

@@ -7,11 +7,11 @@ from typing import Any
 
 from inbox.models import Channel
 from inbox.notifications.channels.kinds.addresses import check_url, mask_url
-from inbox.notifications.channels.kinds.kind import Kind, Post
-from inbox.notifications.channels.message import Message
+from inbox.notifications.channels.kinds.kind import ChannelKind, ChannelPost
+from inbox.notifications.channels.message import ChannelMessage
 from inbox.rendering.blocks import cut
 
-# As Slack asks for it: these three and nothing else (Formatting text for app surfaces).
+# Slack requires these three escapes and no others (Formatting text for app surfaces).
 ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 LONGEST_TEXT = 2_900  # Slack takes 3,000 characters in a block
 
@@ -25,12 +25,12 @@ def escape(text: str) -> str:
 
 def text_block(text: str, *, is_whole: bool = False) -> Block:
     """Returns plain text, in which Slack formats and links nothing. Slack folds a long text, unless
-    it has to show the whole of it."""
+    `is_whole` is set."""
     shown = {"type": "plain_text", "text": cut(text, LONGEST_TEXT), "emoji": False}
     return {"type": "section", "text": shown, **({"expand": True} if is_whole else {})}
 
 
-def _prepare(channel: Channel, message: Message) -> Post:
+def _prepare(channel: Channel, message: ChannelMessage) -> ChannelPost:
     blocks = [
         text_block("\n".join([message.title, *message.lines])),
         {
@@ -44,10 +44,10 @@ def _prepare(channel: Channel, message: Message) -> Post:
             ],
         },
     ]
-    return Post.json(channel.address, {"text": escape(message.title), "blocks": blocks})
+    return ChannelPost.json(channel.address, {"text": escape(message.title), "blocks": blocks})
 
 
-KIND = Kind(
+KIND = ChannelKind(
     name="slack_webhook",
     title="Slack",
     check=partial(check_url, hosts=["hooks.slack.com", "hooks.slack-gov.com"]),

@@ -8,16 +8,16 @@ from typing import Any
 
 from inbox.models import Channel
 from inbox.notifications.channels.kinds.addresses import check_url, mask_url
-from inbox.notifications.channels.kinds.kind import Kind, Post
-from inbox.notifications.channels.message import Message
+from inbox.notifications.channels.kinds.kind import ChannelKind, ChannelPost
+from inbox.notifications.channels.message import ChannelMessage
 
-# Where workflows have their addresses: those of Power Automate, old and new, and of governments.
+# Hosts of workflow addresses: Power Automate, old and new, and governments.
 HOSTS = ["logic.azure.com", "api.powerplatform.com", "logic.azure.us", "api.powerplatform.us"]
-# What a text of an Adaptive Card reads as Markdown, or as a function.
+# Adaptive Cards read these characters as Markdown, or as a function.
 MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~])")
 
 
-def _prepare(channel: Channel, message: Message) -> Post:
+def _prepare(channel: Channel, message: ChannelMessage) -> ChannelPost:
     card: dict[str, Any] = {
         "type": "AdaptiveCard",
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
@@ -33,14 +33,14 @@ def _prepare(channel: Channel, message: Message) -> Post:
         "contentUrl": None,
         "content": card,
     }
-    return Post.json(channel.address, {"type": "message", "attachments": [attachment]})
+    return ChannelPost.json(channel.address, {"type": "message", "attachments": [attachment]})
 
 
 def _text(text: str) -> dict[str, Any]:
     return {"type": "TextBlock", "text": MARKDOWN.sub(r"\\\1", text), "wrap": True}
 
 
-KIND = Kind(
+KIND = ChannelKind(
     name="teams",
     title="Microsoft Teams",
     check=partial(check_url, hosts=HOSTS),

@@ -1,4 +1,4 @@
-"""Sends notifications to a webhook, signed as Standard Webhooks demands."""
+"""Sends notifications to a webhook, signed as Standard Webhooks requires."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from inbox.models import Channel
 from inbox.notifications.channels.kinds.addresses import check_url, mask_url
-from inbox.notifications.channels.kinds.kind import JSON, Kind, Post
-from inbox.notifications.channels.message import Item, Message
+from inbox.notifications.channels.kinds.kind import JSON, ChannelKind, ChannelPost
+from inbox.notifications.channels.message import ChannelMessage, MessageItem
 from wake import wire
 from wake.callbacks.signatures import PREFIX, standard_headers
 
@@ -20,15 +20,15 @@ def new_secret() -> str:
     return PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
-def _prepare(channel: Channel, message: Message) -> Post:
+def _prepare(channel: Channel, message: ChannelMessage) -> ChannelPost:
     body = wire.encode(_content(message))
     signed = standard_headers(
         body, secrets=[channel.secret], message_id=f"msg_{message.id}", at=message.at
     )
-    return Post(channel.address, body, {**JSON, **signed})
+    return ChannelPost(channel.address, body, {**JSON, **signed})
 
 
-def _content(message: Message) -> dict[str, Any]:
+def _content(message: ChannelMessage) -> dict[str, Any]:
     content: dict[str, Any] = {
         "type": f"wake.{message.purpose}",
         "timestamp": message.at.isoformat(),
@@ -40,7 +40,7 @@ def _content(message: Message) -> dict[str, Any]:
     return {**content, "code": message.code} if message.code else content
 
 
-def _delivery(item: Item) -> dict[str, Any]:
+def _delivery(item: MessageItem) -> dict[str, Any]:
     return {
         "event": item.event,
         "delivery_id": item.delivery_id,
@@ -51,7 +51,7 @@ def _delivery(item: Item) -> dict[str, Any]:
     }
 
 
-KIND = Kind(
+KIND = ChannelKind(
     name="webhook",
     title="Webhook",
     check=check_url,

@@ -1,0 +1,1 @@
+"""Lets the owners of a team issue and revoke its gate keys."""

@@ -1,1 +1,0 @@
-"""Shows when agents continue without an answer, before it happens and afterwards."""

@@ -1,0 +1,1 @@
+"""Shows how long a team keeps content. Its owners can change this."""

@@ -1,1 +1,0 @@
-"""Puts deliveries off for one person."""

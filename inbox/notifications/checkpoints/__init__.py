@@ -1,0 +1,1 @@
+"""Sends the checkpoints of the log to the destinations that the operator configured."""

@@ -1,1 +1,0 @@
-"""Holds the pages on which people sign in, form teams and change their settings."""

@@ -1,1 +1,0 @@
-"""Lets people sign in with passkeys, and manage them."""

@@ -1,1 +1,0 @@
-"""Shows what one person can change about themselves."""

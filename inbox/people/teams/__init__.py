@@ -1,1 +1,0 @@
-"""Shows teams, their members and invitations, and how long they keep content."""

@@ -1,0 +1,1 @@
+"""Reads deliveries as one person may see them: whole, as rows of lists, and with news."""
