@@ -1,4 +1,4 @@
-"""Shows support which agents can be called and with whose keys. Owners of the team change both on
+"""Shows support which agents can be called, and with whose keys. Owners of the team change both on
 the pages of the agent."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class CardAdmin(ReadOnlyAdmin):
 
 @admin.register(CallerKey)
 class CallerKeyAdmin(ReadOnlyAdmin):
-    """Shows support whose key a caller key is."""
+    """Shows support who owns a caller key."""
 
     fields = ("hint", "name", "team", "issued_by", *DATES)
     list_display = ("hint", "name", "team", *DATES)

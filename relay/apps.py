@@ -13,3 +13,7 @@ class RelayConfig(AppConfig):
             import_module(module)
         kinds, pushes = map(import_module, ("wake.callbacks.kinds", "relay.tasks.pushes"))
         kinds.register(pushes.KIND)
+        sentences, words = map(
+            import_module, ("accounts.audit.sentences", "relay.pages.audit_sentences")
+        )
+        sentences.register(words.EVENTS)

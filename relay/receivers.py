@@ -1,5 +1,5 @@
-"""Changes a task when its question is answered in the inbox, erases it with its last delivery, and
-replaces the name of a removed person, inside the transaction that sends the signal."""
+"""Reacts to signals inside their transactions. Changes a task when its question is answered in the
+inbox, erases a task together with its last delivery, and replaces the name of a removed person."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from wake.models import Response
 
 @receiver(signals.released, dispatch_uid="relay.receivers.decide")
 def decide(response: Response, **_: Any) -> None:
-    """Continues the task of a released answer, which cannot be taken back from then on."""
+    """Continues the task of a released answer. The answer cannot be taken back any more."""
     delivery = response.delivery
     if not delivery.is_internal:
         return
@@ -34,7 +34,7 @@ def forget_task(delivery_ids: Collection[UUID], **_: Any) -> None:
 
 @receiver(signals.person_removed, dispatch_uid="relay.receivers.replace_name")
 def replace_name(names: Collection[str], by: str, **_: Any) -> None:
-    """A message and a key store only the name."""
+    """Replaces the name in messages and keys, which store only a name."""
     from_people = Message.objects.filter(source=Message.Source.OWNER, by_name__in=names)
     from_people.update(by_name=by)
     CallerKey.objects.filter(issued_by__in=names).update(issued_by=by)

@@ -1,5 +1,5 @@
-"""Routes what programs ask of the relay beside its agents (relay/agent_urls.py): the card of the
-server, the large files of tasks, and the runs of connectors."""
+"""Routes the requests of programs to the relay: for the card of the server, the large files of
+tasks, and the runs of connectors. relay/agent_urls.py routes the requests to agents."""
 
 from django.urls import path, re_path
 

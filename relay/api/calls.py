@@ -1,4 +1,4 @@
-"""Holds one call of an agent, and does what several methods do with it."""
+"""Holds one call of an agent, and the steps that several methods share."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from accounts.limits import throttles
 from database.clock import database_now
 from database.idempotency import Idempotency
 from database.uuids import NIL, uuid_or_none
+from relay.api.limits import count_bytes
 from relay.models import CallerKey, Card, Task
 from relay.protocol import dialects, jsonrpc
 from relay.protocol.dialects import Configuration, Incoming, Json
@@ -21,8 +22,9 @@ from relay.protocol.parts import media_types
 from relay.protocol.versions import Version
 from relay.tasks import lifecycle, sending
 
-# Writing a task takes up to nine times its size in memory, so few long ones are written at a time.
-LONG_TASK = 1_000_000  # bytes
+# Writing a task takes up to nine times its size in memory, so only a few long ones are written at a
+# time.
+LONG_TASK = 1_000_000  # bytes of a task
 ROOM_SECONDS = 10
 _room = threading.BoundedSemaphore(4)
 
@@ -32,13 +34,13 @@ class UnsupportedOperation(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """Holds a call of one agent. A send waits until `wait_until`, an instant of
-    `time.monotonic()`. `size` are the bytes that are not counted yet.
+class AgentCall:
+    """Holds a call of one agent. A send waits until `wait_until`, an instant of `time.monotonic()`.
+    `size` is the number of bytes that are not counted yet.
 
-    `check_streaming` raises CannotStream in a server process that does not stream, `write_error`
-    writes an error in the middle of a stream, and `last_event_id` is that of a client that comes
-    back. `is_cached` says that card and caller may be out of date.
+    `check_streaming` raises CannotStream in a server process that does not stream. `write_error`
+    writes an error in the middle of a stream. `last_event_id` is the id that a reconnecting client
+    sent. `is_cached` says that card and caller may be out of date.
     """
 
     card: Card
@@ -57,11 +59,11 @@ class Call:
     is_cached: bool = False
 
 
-def accept_message(call: Call) -> tuple[Task, Configuration]:
-    """Stores the message of a send; returns its task, and how the caller wants to be answered."""
+def accept_message(call: AgentCall) -> tuple[Task, Configuration]:
+    """Stores the message of a send. Returns its task, and how the caller wants to be answered."""
     incoming, configuration = _read_message(call)
     if call.caller is None:
-        throttles.count_bytes(call.network, call.size)
+        count_bytes(call.network, call.size)
     task = sending.send(
         call.card,
         call.caller,
@@ -76,7 +78,7 @@ def accept_message(call: Call) -> tuple[Task, Configuration]:
     return task, configuration
 
 
-def _read_message(call: Call) -> tuple[Incoming, Configuration]:
+def _read_message(call: AgentCall) -> tuple[Incoming, Configuration]:
     incoming = dialects.read_message(call.params.get("message"))
     configuration = dialects.read_configuration(call.params.get("configuration"), call.version)
     if not call.card.takes(media_types(incoming.parts)):
@@ -85,9 +87,10 @@ def _read_message(call: Call) -> tuple[Incoming, Configuration]:
     return replace(incoming, accepted_output_modes=modes), configuration
 
 
-def own_task(call: Call, name: str) -> Task:
-    """Returns the caller's own task by the id in this member. An anonymous caller finds tasks
-    without an owner, by an id that cannot be guessed. Raises InvalidParams and TaskNotFound."""
+def own_task(call: AgentCall, name: str) -> Task:
+    """Returns the caller's own task by the id in this member. The tasks of anonymous callers have
+    no owner, so an anonymous caller needs the task's id, which cannot be guessed. Raises
+    InvalidParams and TaskNotFound."""
     pk = uuid_or_none(call.params.needed_id(name)) or NIL
     rows = Task.objects.of_caller(call.card.agent, call.caller)
     task = rows.select_related("agent", "context", "status_message").filter(pk=pk).first()
@@ -98,15 +101,15 @@ def own_task(call: Call, name: str) -> Task:
 
 @contextmanager
 def room_to_write(*tasks: Task) -> Iterator[None]:
-    """Waits until this process may write the tasks, for calls that only read: a message that was
-    stored is never refused. Raises throttles.TooMany."""
+    """Waits until this process may write the tasks. Only calls that read tasks wait here: a call
+    whose message was stored must not be refused. Raises throttles.TooManyRequests."""
     if sum(task.stored_bytes for task in tasks) < LONG_TASK:
         yield
         return
     if not connection.in_atomic_block:
-        connection.close()  # returns it to the pool: waiting takes no connection
+        connection.close()  # returns the connection to the pool, because waiting needs none
     if not _room.acquire(timeout=ROOM_SECONDS):
-        raise throttles.TooMany(ROOM_SECONDS)
+        raise throttles.TooManyRequests(ROOM_SECONDS)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Turns exceptions into JSON-RPC errors. No other module knows which exception is which code (A2A
+"""Turns exceptions into JSON-RPC errors. No other module knows which code an exception has (A2A
 1.0, 5.4)."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from http import HTTPStatus
 from django.core.exceptions import SuspiciousOperation
 from django.http import HttpResponse
 
-from accounts.limits.throttles import TooMany
+from accounts.limits.throttles import TooManyRequests
 from database import outages
 from database.encryption import Unreadable
 from database.idempotency import IdempotencyConflict
@@ -43,7 +43,7 @@ CODES: dict[type[Exception], int] = {
     methods.NoExtendedCard: jsonrpc.EXTENDED_CARD_NOT_CONFIGURED,
     methods.VersionNotSupported: jsonrpc.VERSION_NOT_SUPPORTED,
 }
-# The member of the request that is wrong, for errors of verbs that do not know its name.
+# The member of the request that is wrong, for errors of verbs that do not know the member's name.
 FIELDS: dict[type[Exception], str] = {
     sending.ContextMismatch: "message.contextId",
     IdempotencyConflict: "Idempotency-Key",
@@ -51,8 +51,8 @@ FIELDS: dict[type[Exception], str] = {
 
 
 def refuse(id: jsonrpc.Id, exception: Exception) -> HttpResponse:
-    """Returns 200 for every error of the request, as JSON-RPC asks, and 429 or 503 where proxies
-    and clients know how to wait."""
+    """Returns 200 for every error of the request, as JSON-RPC requires. Returns 429 or 503 if
+    proxies and clients should wait."""
     status, after = _status(exception)
     response = respond(body_of(id, exception), status=status)
     if after:
@@ -61,10 +61,11 @@ def refuse(id: jsonrpc.Id, exception: Exception) -> HttpResponse:
 
 
 def body_of(id: jsonrpc.Id, exception: Exception) -> jsonrpc.Json:
-    """Returns the error as JSON-RPC. An unexpected error does not say what it was."""
+    """Returns the error as JSON-RPC. An unexpected error does not reveal its cause."""
     _, after = _status(exception)
     details = jsonrpc.try_again(after) if after else []
-    if isinstance(exception, SuspiciousOperation):  # such as a query of too many fields
+    # Raised, for example, for a query with too many fields.
+    if isinstance(exception, SuspiciousOperation):
         exception = jsonrpc.InvalidRequest("The address or a header of this request is not valid.")
     if isinstance(exception, tuple(FIELDS)):
         exception = InvalidParams(FIELDS[type(exception)], str(exception))
@@ -89,7 +90,7 @@ def _status(exception: Exception) -> tuple[int, int]:
     match exception:
         case sending.AgentBusy() | TooManyStreams():
             return HTTPStatus.OK, exception.retry_after
-        case TooMany():
+        case TooManyRequests():
             return HTTPStatus.TOO_MANY_REQUESTS, exception.retry_after
         case Unreadable():
             return HTTPStatus.SERVICE_UNAVAILABLE, RETRY_UNREADABLE_AFTER
@@ -102,7 +103,7 @@ def _message_of(exception: Exception) -> str:
     match exception:
         case sending.AgentBusy() | TooManyStreams():
             return str(exception)
-        case TooMany():
+        case TooManyRequests():
             return MESSAGES["rate_limited"]
         case Unreadable():
             logger.error("Content cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of a row")

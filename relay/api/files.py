@@ -23,13 +23,13 @@ log = logging.getLogger(__name__)
 @require_safe
 @never_cache
 def linked_file(request: HttpRequest, token: str) -> HttpResponseBase:
-    """Serves a download. A link that is too old, forged or to an erased file is a 404; a file whose
-    encryption key is missing is a 503, as the task itself is. Reads are counted by network, because
-    a link needs no key."""
+    """Serves a download. The answer is a 404 if the link is too old or forged, or its file is
+    erased. The answer is a 503 if the file's encryption key is missing, as for the task itself.
+    Reads are counted by network, because a link needs no key."""
     try:
         read_limits.count_call(request, None)
         file = blobs.file_of_link(token)
-    except throttles.TooMany as reason:
+    except throttles.TooManyRequests as reason:
         return _too_many(reason)
     except Unreadable:
         log.exception("A file cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of its row")
@@ -42,7 +42,7 @@ def _not_found() -> HttpResponse:
     return HttpResponse(text, content_type="text/plain", status=HTTPStatus.NOT_FOUND)
 
 
-def _too_many(reason: throttles.TooMany) -> HttpResponse:
+def _too_many(reason: throttles.TooManyRequests) -> HttpResponse:
     response = HttpResponse(
         "Too many files were read from this network: try again later.",
         content_type="text/plain",

@@ -1,7 +1,6 @@
-"""Starts a task of one agent when another agent's task has completed: agents are chained by pushes.
-
-A caller who gives one agent's URL as the push URL of another agent's task chains the two
-(docs/a2a.md, Chain agents): the result of the first is the request to the second.
+"""Starts a task of one agent when another agent's task has completed. A caller chains two agents:
+the push URL of the first agent's task is the URL of the second agent (docs/a2a.md, Chain agents).
+The result of the first agent is then the request to the second.
 """
 
 from __future__ import annotations
@@ -13,26 +12,28 @@ from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from accounts.agents.limits import count_bad_key
 from accounts.limits import read_limits, throttles
 from database.clock import database_now
 from relay.api import errors
+from relay.api.limits import count_bytes
 from relay.cards import callers
 from relay.models import CallerKey, Card, Task
 from relay.protocol import dialects, jsonrpc
 from relay.protocol.dialects import Incoming, Json
 from relay.protocol.fields import Fields, InvalidParams
-from relay.protocol.parts import PARTS_AT_MOST, media_types, read_parts
+from relay.protocol.parts import MAX_PARTS, media_types, read_parts
 from relay.protocol.stream_events import GENERATION
 from relay.tasks import sending
 from relay.tasks.pushes import HOP, TOKEN_HEADER
 from wake.api.errors import plain_error
 
-HOPS_AT_MOST = 5
+MAX_HOPS = 5
 HIGHEST = 2**31 - 1
 SOURCE = "wakeSourceTask"
 CHALLENGE = 'Bearer realm="A2A"'
 
-# The members of a StreamResponse (1.0, 4.3.3), and what each says of itself in 0.3.
+# The members of a StreamResponse (1.0, 4.3.3), and the `kind` of each in 0.3.
 MEMBERS = {
     "task": "task",
     "message": "message",
@@ -49,7 +50,7 @@ class TooFar(Exception):
     """This chain has as many links as there may be, or goes around in a circle."""
 
 
-# A push is no JSON-RPC, so its sender reads the status code.
+# A push is not JSON-RPC, so its sender reads the status code.
 REFUSALS: dict[type[Exception], tuple[int, str]] = {
     InvalidParams: (HTTPStatus.BAD_REQUEST, "invalid_push"),
     callers.UnknownCaller: (HTTPStatus.UNAUTHORIZED, "unauthorized"),
@@ -59,15 +60,15 @@ REFUSALS: dict[type[Exception], tuple[int, str]] = {
         "content_type_not_supported",
     ),
     TooFar: (HTTPStatus.UNPROCESSABLE_ENTITY, "too_far"),
-    throttles.TooMany: (HTTPStatus.TOO_MANY_REQUESTS, "rate_limited"),
+    throttles.TooManyRequests: (HTTPStatus.TOO_MANY_REQUESTS, "rate_limited"),
     sending.AgentBusy: (HTTPStatus.SERVICE_UNAVAILABLE, "busy"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Holds a completed task and all of its artifacts. `hop` counts the links from the first
-    task."""
+    """Holds a completed task and all of its artifacts. `hop` is the number of links from the first
+    task of the chain."""
 
     task_id: str
     generation: int
@@ -76,8 +77,8 @@ class News:
 
 
 def accept(request: HttpRequest, card: Card, body: Json, *, size: int) -> HttpResponse:
-    """Answers a POST that is not JSON-RPC. A push that does not make this agent act is accepted as
-    well, so that the sender does not repeat it. `size` are the bytes that are not counted yet."""
+    """Answers a POST that is not JSON-RPC. A push that starts nothing is accepted as well, so that
+    the sender does not repeat it. `size` is the number of bytes that are not counted yet."""
     try:
         task = _go_on(request, card, body, size=size, at=database_now())
     except NoNews:
@@ -88,8 +89,8 @@ def accept(request: HttpRequest, card: Card, body: Json, *, size: int) -> HttpRe
 
 
 def read(body: Json) -> News | None:
-    """Reads a push of either version. Returns None unless it says that a task has completed, with a
-    result. Raises NoNews, and InvalidParams for a member of the wrong form."""
+    """Reads a push of either version. Returns None unless the push says that a task has completed
+    with a result. Raises NoNews, and InvalidParams for a malformed member."""
     member, name = _member(body)
     if name not in {"task", "statusUpdate"}:
         return None
@@ -105,8 +106,8 @@ def read(body: Json) -> News | None:
         parts = _parts(status.inner("message"))
     if not parts:
         return None
-    if len(parts) > PARTS_AT_MOST:
-        text = f"Must have at most {PARTS_AT_MOST} parts, all of them together."
+    if len(parts) > MAX_PARTS:
+        text = f"Must have at most {MAX_PARTS} parts, all of them together."
         raise member.wrong("artifacts", text)
     metadata = Fields(member.object("metadata"), member.path_of("metadata"))
     return News(
@@ -118,9 +119,9 @@ def read(body: Json) -> News | None:
 
 
 def caller_of(request: HttpRequest, card: Card, *, at: datetime) -> CallerKey | None:
-    """Returns the caller key of a push, which stands in its credentials or in its token. Other
-    credentials may mean something to another server, so a public agent ignores them and takes the
-    push as an anonymous caller's. Raises UnknownCaller, CallerNotAllowed and throttles.TooMany."""
+    """Returns the caller key of a push, from its credentials or its token. Other credentials may be
+    for another server, so a public agent ignores these credentials and takes the push as an
+    anonymous caller's. Raises UnknownCaller, CallerNotAllowed and throttles.TooManyRequests."""
     _, _, credentials = request.headers.get("Authorization", "").partition(" ")
     for text in (credentials, request.headers.get(TOKEN_HEADER, "")):
         if key := callers.find(text.strip(), at=at):
@@ -129,7 +130,7 @@ def caller_of(request: HttpRequest, card: Card, *, at: datetime) -> CallerKey | 
             callers.touch(key, at=at)
             return key
     if not card.accepts(None):
-        throttles.count_bad_key(request)
+        count_bad_key(request)
         raise callers.UnknownCaller(callers.UnknownCaller.__doc__)
     return None
 
@@ -141,13 +142,13 @@ def _go_on(request: HttpRequest, card: Card, body: Json, *, size: int, at: datet
     if news is None:
         return None
     hop = news.hop + 1
-    if hop > HOPS_AT_MOST:
+    if hop > MAX_HOPS:
         raise TooFar(TooFar.__doc__)
     if not card.takes(media_types(news.parts)):
         raise dialects.ContentTypeNotSupported(dialects.ContentTypeNotSupported.__doc__)
     network = throttles.client_network(request)
     if caller is None:
-        throttles.count_bytes(network, size)
+        count_bytes(network, size)
     incoming = Incoming(
         message_id=str(uuid.uuid4()),
         parts=news.parts,
@@ -187,6 +188,6 @@ def _refuse(reason: Exception) -> HttpResponse:
     refusal = plain_error(status, code, str(reason))
     if isinstance(reason, callers.UnknownCaller):
         refusal["WWW-Authenticate"] = CHALLENGE
-    if isinstance(reason, (throttles.TooMany, sending.AgentBusy)):
+    if isinstance(reason, (throttles.TooManyRequests, sending.AgentBusy)):
         refusal["Retry-After"] = str(reason.retry_after)
     return refusal

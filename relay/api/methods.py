@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from database.clock import database_now
 from relay.api import calls, streaming, task_list
-from relay.api.calls import Call
+from relay.api.calls import AgentCall
 from relay.models import PushConfig, Task
 from relay.protocol import dialects
 from relay.protocol.dialects import Configuration, Json
@@ -33,14 +33,14 @@ class NotCancelable(Exception):
 
 
 # Returns the result, or a TaskStream.
-Method = Callable[[Call], Any]
+Method = Callable[[AgentCall], Any]
 
 
-def send(call: Call) -> Json:
+def send(call: AgentCall) -> Json:
     return answer_send(call, *calls.accept_message(call))
 
 
-def answer_send(call: Call, task: Task, configuration: Configuration) -> Json:
+def answer_send(call: AgentCall, task: Task, configuration: Configuration) -> Json:
     """Waits for the task if the caller wants to, and writes it."""
     seconds = seconds_until(call.wait_until) if configuration.blocking else 0
     reply = lifecycle.reply_with(lifecycle.wait_for(task, seconds=seconds))
@@ -51,15 +51,15 @@ def answer_send(call: Call, task: Task, configuration: Configuration) -> Json:
     return body if call.version == "0.3" else {name: body}
 
 
-def get(call: Call) -> Json:
+def get(call: AgentCall) -> Json:
     length = call.params.number("historyLength", low=0)
     task = calls.own_task(call, "id")
     with calls.room_to_write(task):
         return _written(task, call, length)
 
 
-def list_(call: Call) -> Json:
-    """Lists tasks in 1.0 only; in 0.3 the method exists for other transports alone."""
+def list_(call: AgentCall) -> Json:
+    """Lists tasks, in 1.0 only. In 0.3 the method exists only for other transports."""
     query = task_list.read(call.params, call.caller)
     length = call.params.number("historyLength", low=0)
     page = task_list.page(call.card, call.caller, query, network=call.network)
@@ -75,7 +75,7 @@ def list_(call: Call) -> Json:
     }
 
 
-def cancel(call: Call) -> Json:
+def cancel(call: AgentCall) -> Json:
     task = calls.own_task(call, "id")
     by = sending.caller_actor(call.caller, call.address)
     try:
@@ -84,9 +84,9 @@ def cancel(call: Call) -> Json:
         raise NotCancelable(NotCancelable.__doc__) from None
 
 
-def create_push(call: Call) -> Json:
-    """Stores a push notification config. 1.0 has it flat beside the task's id, 0.3 nested; both
-    versions accept both."""
+def create_push(call: AgentCall) -> Json:
+    """Stores a push notification config. In 1.0 its members are beside the task's id, and in 0.3
+    they are in a nested object. Wake accepts both forms in both versions."""
     task = calls.own_task(call, "taskId")
     nested = call.params.get("pushNotificationConfig") is not None
     config = call.params.inner("pushNotificationConfig") if nested else call.params
@@ -94,38 +94,39 @@ def create_push(call: Call) -> Json:
     return _config(pushes.create(task, push, at=database_now()), call)
 
 
-def get_push(call: Call) -> Json:
+def get_push(call: AgentCall) -> Json:
     return _config(pushes.get(calls.own_task(call, "taskId"), call.params.needed_id("id")), call)
 
 
-def list_pushes(call: Call) -> Json:
+def list_pushes(call: AgentCall) -> Json:
     """Lists all of a task's configs, which always fit on one page."""
     configs = pushes.get_all(calls.own_task(call, "taskId"))
     return {"configs": [_config(each, call) for each in configs], "nextPageToken": ""}
 
 
-def delete_push(call: Call) -> Json:
+def delete_push(call: AgentCall) -> Json:
     _delete_config(calls.own_task(call, "taskId"), call.params.needed_id("id"))
     return {}
 
 
-def get_older_push(call: Call) -> Json:
-    """Returns the config that is named, else the first."""
+def get_older_push(call: AgentCall) -> Json:
+    """Returns the named config, or the first one if the request names none."""
     config_id = call.params.id("pushNotificationConfigId")
     return _config(pushes.get(calls.own_task(call, "id"), config_id), call)
 
 
-def list_older_pushes(call: Call) -> list[Json]:
+def list_older_pushes(call: AgentCall) -> list[Json]:
     return [_config(each, call) for each in pushes.get_all(calls.own_task(call, "id"))]
 
 
-def delete_older_push(call: Call) -> None:
+def delete_older_push(call: AgentCall) -> None:
     config_id = call.params.needed_id("pushNotificationConfigId")
     _delete_config(calls.own_task(call, "id"), config_id)
 
 
-def get_extended_card(call: Call) -> NoReturn:
-    """Refuses, as each version refuses an operation without its capability."""
+def get_extended_card(call: AgentCall) -> NoReturn:
+    """Refuses the call. Each version has its own error for an operation that the card does not
+    offer."""
     if call.version == "0.3":
         raise NoExtendedCard(NoExtendedCard.__doc__)
     raise calls.UnsupportedOperation(NoExtendedCard.__doc__)
@@ -161,8 +162,9 @@ METHODS: Mapping[Version, Mapping[str, Method]] = {
 
 
 def find(name: str, version: Version) -> Method:
-    """Returns the method. Raises MethodNotFound, and VersionNotSupported for a method that only 1.0
-    has: a client that calls it without a version has forgotten the header."""
+    """Returns the method. Raises MethodNotFound. Raises VersionNotSupported for a method that only
+    1.0 has, because a client that calls such a method without a version has forgotten the
+    header."""
     if method := METHODS[version].get(name):
         return method
     if version == "0.3" and name in METHODS["1.0"]:
@@ -171,16 +173,17 @@ def find(name: str, version: Version) -> Method:
     raise MethodNotFound(f"A2A {version} has no method {name[:80]!r}.")
 
 
-def _written(task: Task, call: Call, history_length: int | None = None) -> Json:
+def _written(task: Task, call: AgentCall, history_length: int | None = None) -> Json:
     return dialects.write_task(task, call.version, history_length=history_length)
 
 
 def _delete_config(task: Task, config_id: str) -> None:
-    """Deletes a config; what happened before is still sent to it."""
+    """Deletes a config. Events that happened before the deletion are still sent to the config's
+    address."""
     if task.push_configs.filter(config_id=config_id).exists():
         push_queue.queue_due_of(task, at=database_now())
     pushes.delete(task, config_id)
 
 
-def _config(config: PushConfig, call: Call) -> Json:
+def _config(config: PushConfig, call: AgentCall) -> Json:
     return dialects.write_push_config(config, call.version)

@@ -1,14 +1,15 @@
 """Serves the two methods that stream (1.0, 3.1.2 and 3.1.6).
 
-A client that was cut off and comes back with `Last-Event-ID` gets what it missed and nothing twice,
-also with the request that sent the message: it is not sent again.
+A disconnected client that returns with `Last-Event-ID` gets the events that it missed, and no event
+twice. The client may also repeat the request that sent the message. The message is then not sent
+again.
 """
 
 from __future__ import annotations
 
 from database.clock import database_now
 from database.uuids import NIL
-from relay.api.calls import Call, UnsupportedOperation, accept_message, own_task, room_to_write
+from relay.api.calls import AgentCall, UnsupportedOperation, accept_message, own_task, room_to_write
 from relay.models import Message, Task
 from relay.protocol import dialects, stream_events
 from relay.protocol.dialects import Json
@@ -17,18 +18,18 @@ from relay.runs import presence
 from relay.streams import places, reading
 from relay.streams.stream import TaskStream
 from relay.tasks import lifecycle
-from wake.api.stream_places import Place
+from wake.api.stream_places import StreamPlace
 
 HEADER = "Last-Event-ID"
 HAS_ENDED = "This task has ended: read it with GetTask (0.3: tasks/get)."
 NOT_ITS = "Not an id of an event of this task. Leave it out, and the stream begins with the task."
-# A send is over when the agent has answered or asks.
+# A send is over when the agent has answered or asks a question.
 ENDS_OF_A_TURN = frozenset(Task.TERMINAL | Task.INTERRUPTED)
 
 
-def send(call: Call) -> TaskStream:
-    """Sends a message and streams its task. The place is taken first: where there is none, nothing
-    is stored."""
+def send(call: AgentCall) -> TaskStream:
+    """Sends a message and streams its task. The place is taken first: without a place, nothing is
+    stored."""
     call.check_streaming()
     place = places.take(call.caller, call.network)
     try:
@@ -38,9 +39,10 @@ def send(call: Call) -> TaskStream:
         raise
 
 
-def subscribe(call: Call) -> TaskStream:
-    """Streams a task that has not ended, or what a client that comes back has missed of one. In 1.0
-    the stream is over when the task has ended (3.1.6), in 0.3 also when the agent asks."""
+def subscribe(call: AgentCall) -> TaskStream:
+    """Streams a task that has not ended, or the events that a reconnecting client missed. In 1.0
+    the stream is over when the task has ended (3.1.6), in 0.3 also when the agent asks a
+    question."""
     call.check_streaming()
     task = own_task(call, "id")
     seen = _seen(call, task) if call.last_event_id else None
@@ -58,7 +60,7 @@ def subscribe(call: Call) -> TaskStream:
         raise
 
 
-def _send(call: Call, place: Place) -> TaskStream:
+def _send(call: AgentCall, place: StreamPlace) -> TaskStream:
     task, configuration = accept_message(call)
     body = reading.snapshot(task, call.version, history_length=configuration.history_length)
     is_over = task.state in ENDS_OF_A_TURN
@@ -73,8 +75,8 @@ def _send(call: Call, place: Place) -> TaskStream:
     return stream
 
 
-def _whole(call: Call, task: Task, place: Place, ends: frozenset[str]) -> TaskStream:
-    """Returns a stream that begins with the task as it is; raises TooManyStreams."""
+def _whole(call: AgentCall, task: Task, place: StreamPlace, ends: frozenset[str]) -> TaskStream:
+    """Returns a stream that begins with the whole task; raises TooManyStreams."""
     with room_to_write(task):
         body = reading.snapshot(task, call.version)
     stream = _stream(call, task, place, body=body, ends=ends, is_over=task.is_terminal)
@@ -83,8 +85,8 @@ def _whole(call: Call, task: Task, place: Place, ends: frozenset[str]) -> TaskSt
     return stream
 
 
-def _sent_before(call: Call, place: Place) -> TaskStream:
-    """Returns the rest of the stream that the same message began."""
+def _sent_before(call: AgentCall, place: StreamPlace) -> TaskStream:
+    """Returns the rest of the stream that this message began earlier."""
     message_id = call.params.inner("message").needed_id("messageId")
     task_id, _ = stream_events.read_id(call.last_event_id) or (NIL, 0)
     sent = Message.objects.filter(task=task_id, message_id=message_id, source=Message.Source.CALLER)
@@ -99,7 +101,7 @@ def _sent_before(call: Call, place: Place) -> TaskStream:
     return _stream(call, task, place, seen=seen, is_over=is_over)
 
 
-def _seen(call: Call, task: Task) -> int:
+def _seen(call: AgentCall, task: Task) -> int:
     """Returns the generation of the last event that the client has; raises InvalidParams."""
     named = stream_events.read_id(call.last_event_id)
     if named is None or named[0] != task.pk or not 0 < named[1] <= task.generation:
@@ -108,9 +110,9 @@ def _seen(call: Call, task: Task) -> int:
 
 
 def _stream(
-    call: Call,
+    call: AgentCall,
     task: Task,
-    place: Place,
+    place: StreamPlace,
     *,
     body: Json | None = None,
     seen: int | None = None,

@@ -1,4 +1,4 @@
-"""Pages through the tasks of one caller, the most recently changed first (1.0, 3.1.4)."""
+"""Pages through the tasks of one caller, most recently changed first (1.0, 3.1.4)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from relay.protocol.fields import Fields
 
 PAGE_SIZE = 50
 LARGEST_PAGE = 100
-LONGEST_PAGE = 10_000_000  # bytes of what its tasks hold
+LONGEST_PAGE = 10_000_000  # bytes of content in the tasks of a page
 NEWEST_FIRST = ("-status_at", "-pk")
-# The last row of the page before: its status in microseconds since 1970, and its id.
+# The last row of the previous page: its status time in microseconds since 1970, and its id.
 TOKEN = re.compile(r"([0-9]{1,16})-([0-9a-f]{32})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskListQuery:
-    """Holds the filter of a list of tasks, and where the page begins."""
+    """Holds the filter of a list of tasks, and the start of the page."""
 
     context_id: str
     state: Task.State | None
@@ -37,8 +37,9 @@ class TaskListQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Holds a page of tasks. `total` counts every page; the token of the last page is empty."""
+class TaskPage:
+    """Holds a page of tasks. `total` counts the tasks of all pages. The token of the last page is
+    empty."""
 
     tasks: list[Task]
     total: int
@@ -46,8 +47,8 @@ class Page:
 
 
 def read(params: Fields, caller: CallerKey | None) -> TaskListQuery:
-    """Reads the filter; raises InvalidParams. An anonymous caller must name a context, or it would
-    read what every other anonymous caller asked of a public agent."""
+    """Reads the filter; raises InvalidParams. An anonymous caller must name a context. Otherwise
+    that caller would read the requests of all anonymous callers of a public agent."""
     context_id = params.id("contextId")
     if caller is None and not context_id:
         raise params.wrong("contextId", "Without a caller key, name the context to list.")
@@ -61,10 +62,12 @@ def read(params: Fields, caller: CallerKey | None) -> TaskListQuery:
     )
 
 
-def page(card: Card, caller: CallerKey | None, query: TaskListQuery, *, network: str = "") -> Page:
-    """Returns one page, which ends early where it would be too long. An anonymous caller gets tasks
-    from its own network only, because the id of a context is often made up by its caller and can be
-    guessed."""
+def page(
+    card: Card, caller: CallerKey | None, query: TaskListQuery, *, network: str = ""
+) -> TaskPage:
+    """Returns one page, which ends early if it would be too long. An anonymous caller gets only
+    tasks from its own network, because callers often make up the ids of contexts, and such an id
+    can be guessed."""
     tasks = Task.objects.of_caller(card.agent, caller)
     if caller is None:
         tasks = tasks.filter(network=network)
@@ -80,11 +83,11 @@ def page(card: Card, caller: CallerKey | None, query: TaskListQuery, *, network:
     rows = tasks.filter(pk__in=ids).select_related("context", "status_message")
     listed = list(rows.order_by(*NEWEST_FIRST))
     is_last = len(sizes) == len(ids) or not listed
-    return Page(listed, tasks.count(), "" if is_last else _token(listed[-1]))
+    return TaskPage(listed, tasks.count(), "" if is_last else _token(listed[-1]))
 
 
 def _fitting(sizes: Sequence[tuple[UUID, int]]) -> list[UUID]:
-    """Returns the ids of the first tasks, as many as fit into one answer."""
+    """Returns the ids of the first tasks that fit into one answer."""
     fitting: list[UUID] = []
     together = 0
     for pk, size in sizes:

@@ -1,5 +1,4 @@
-"""Takes calls of agents over A2A, of both versions and at one address, and the pushes of other
-agents."""
+"""Serves A2A calls of agents in both versions at one address, and the pushes of other agents."""
 
 from __future__ import annotations
 
@@ -18,7 +17,8 @@ from database import outages
 from database.clock import database_now
 from database.idempotency import BadIdempotencyKey, Idempotency
 from relay.api import calls, errors, incoming_pushes, methods
-from relay.api.calls import Call
+from relay.api.calls import AgentCall
+from relay.api.limits import count_bytes
 from relay.api.methods import Method
 from relay.cards import caller_cache, callers, cards
 from relay.models import CallerKey, Card
@@ -34,7 +34,7 @@ from wake.api.long_poll import arrived_at
 from wake.api.parsers import BodyTooLarge, Malformed, declared_length, parse_strictly, stream_of
 
 LONGEST_WAIT_SECONDS = 30
-LONG = 65_536  # bytes
+LONG = 65_536  # bytes of a body
 WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*(\d{1,6})\b", re.ASCII | re.IGNORECASE)  # RFC 7240, 4.3
 JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json", re.ASCII | re.IGNORECASE)
 CHALLENGE = 'Bearer realm="A2A"'
@@ -42,8 +42,8 @@ CHALLENGE = 'Bearer realm="A2A"'
 
 @csrf_exempt
 def agent(request: HttpRequest, handle: str, name: str) -> HttpResponse:
-    """Shows a page to people who open the address, and tells browsers what other pages may send.
-    Every other request is a POST."""
+    """Shows a page to people who open the address, and answers CORS preflights of browsers. Every
+    other request is a POST."""
     if request.method in {"GET", "HEAD"} and "text/html" in request.headers.get("Accept", ""):
         return public_pages.public_page(request, handle, name)
     if request.method != "POST" and not cross_origin.is_preflight(request):
@@ -68,7 +68,7 @@ def _call(request: HttpRequest, handle: str, name: str) -> HttpResponse:
             raise Http404
         if is_preflight:
             return cross_origin.answer_preflight(request)
-        if is_long:  # a caller without access is refused before it is read
+        if is_long:  # a caller without access is refused before the body is read
             is_anonymous = incoming_pushes.caller_of(request, card, at=database_now()) is None
             value, size = _read(request, count=is_anonymous)
         if _is_push(value):
@@ -77,7 +77,7 @@ def _call(request: HttpRequest, handle: str, name: str) -> HttpResponse:
         read_limits.count_call(request, caller.pk if caller else None)
     except BodyTooLarge:
         return plain_error(413, "body_too_large")
-    except throttles.TooMany as failure:
+    except throttles.TooManyRequests as failure:
         return errors.refuse(None, failure)
     except callers.UnknownCaller as failure:
         refusal = plain_error(401, "unauthorized", str(failure))
@@ -95,9 +95,10 @@ def _call(request: HttpRequest, handle: str, name: str) -> HttpResponse:
 def _send_from_cache(
     request: HttpRequest, handle: str, name: str, value: Any, *, size: int
 ) -> HttpResponse | None:
-    """Sends a message with the card and the caller that this process remembers. Returns None if it
-    remembers none, and if the message cannot be stored with them: then nothing is stored, and both
-    are read again. Raises throttles.TooMany."""
+    """Sends a message with the card and the caller that this process remembers. Returns None if
+    this process remembers neither, or if the message cannot be stored with them. In both cases
+    nothing is stored, and the caller of this function reads card and caller again. Raises
+    throttles.TooManyRequests."""
     entry = caller_cache.lookup(request, handle, name)
     if entry is None:
         return None
@@ -108,7 +109,7 @@ def _send_from_cache(
         read_limits.count_call(request, entry.caller.pk)
         task, configuration = calls.accept_message(call)
     except Exception as reason:
-        if isinstance(reason, throttles.TooMany) or outages.will_pass(reason):
+        if isinstance(reason, throttles.TooManyRequests) or outages.will_pass(reason):
             raise
         return None
     callers.touch(entry.caller, at=task.created_at)
@@ -118,8 +119,8 @@ def _send_from_cache(
 def _answer(
     request: HttpRequest, card: Card, caller: CallerKey | None, value: Any, *, size: int
 ) -> HttpResponse:
-    """Answers in JSON-RPC, with the id of the request where it has one. `value` is the JSON of the
-    body, or the reason why the body is none."""
+    """Answers in JSON-RPC, with the request's id if it has one. `value` is the JSON of the body, or
+    the reason why the body is not JSON."""
     try:
         method, call = _asked(request, card, caller, value, size=size)
     except Exception as failure:  # errors.refuse() logs unexpected errors
@@ -135,8 +136,8 @@ def _asked(
     *,
     size: int,
     is_cached: bool = False,
-) -> tuple[Method, Call]:
-    """Returns the method that the request asks for, and what to call it with. Raises what
+) -> tuple[Method, AgentCall]:
+    """Returns the requested method, and the call to pass to it. Raises the exceptions that
     errors.refuse() answers."""
     id = jsonrpc.id_of(value)
     if request.content_type or not isinstance(value, Malformed):
@@ -145,7 +146,7 @@ def _asked(
         raise value
     asked = jsonrpc.read(value)
     version = _version(request, card)
-    return methods.find(asked.method, version), Call(
+    return methods.find(asked.method, version), AgentCall(
         card=card,
         caller=caller,
         version=version,
@@ -163,8 +164,8 @@ def _asked(
     )
 
 
-def _respond(request: HttpRequest, call: Call, run: Callable[[], Any]) -> HttpResponse:
-    """Answers with what `run` returns, or with the error that it raises."""
+def _respond(request: HttpRequest, call: AgentCall, run: Callable[[], Any]) -> HttpResponse:
+    """Answers with the result of `run`, or with the error that it raises."""
     try:
         result = run()
         if isinstance(result, TaskStream):
@@ -176,7 +177,7 @@ def _respond(request: HttpRequest, call: Call, run: Callable[[], Any]) -> HttpRe
 
 def _is_from_a_foreign_page(request: HttpRequest) -> bool:
     """Returns whether a page of another site sent the request to a server in development. Such a
-    server runs on a person's own machine, and any page that they have open can send to it."""
+    server runs on a person's own machine, and any open page can send to it."""
     origin = request.headers.get("Origin") if settings.DEVELOPMENT else None
     if origin is None:
         return False
@@ -184,16 +185,16 @@ def _is_from_a_foreign_page(request: HttpRequest) -> bool:
 
 
 def _is_long(request: HttpRequest) -> bool:
-    """Returns whether the body is long, or does not say how long it is."""
+    """Returns whether the body is long, or has no declared length."""
     length = request.META.get("CONTENT_LENGTH") or ""
     return not length or declared_length(length) > LONG
 
 
 def _read(request: HttpRequest, *, count: bool = False) -> tuple[Any, int]:
-    """Returns the JSON of the body, or the reason why it is none, and its size in bytes if it is
-    still to be counted. Raises BodyTooLarge or throttles.TooMany. It does not read `request.body`,
-    whose limit is for forms. `count` is for long bodies without a key: parsing one takes seconds,
-    so its bytes are counted before that."""
+    """Returns the JSON of the body, or the reason why it is not JSON. Also returns the size of the
+    body in bytes, if it must still be counted. Raises BodyTooLarge or throttles.TooManyRequests.
+    Does not read `request.body`, whose limit is for forms. `count` is for long bodies without a
+    key: parsing such a body takes seconds, so its bytes are counted first."""
     limit = settings.WAKE_MAX_A2A_BYTES
     try:
         body = stream_of(request).read(limit + 1)
@@ -202,7 +203,7 @@ def _read(request: HttpRequest, *, count: bool = False) -> tuple[Any, int]:
     if len(body) > limit:
         raise BodyTooLarge(BodyTooLarge.__doc__)
     if count:
-        throttles.count_bytes(throttles.client_network(request), len(body))
+        count_bytes(throttles.client_network(request), len(body))
     try:
         return parse_strictly(body), 0 if count else len(body)
     except Malformed as reason:
@@ -210,15 +211,15 @@ def _read(request: HttpRequest, *, count: bool = False) -> tuple[Any, int]:
 
 
 def _is_push(value: Any) -> TypeGuard[Json]:
-    """Returns whether this is no request but a push: a StreamResponse, or in 0.3 a task."""
+    """Returns whether this is a push and not a request: a StreamResponse, or in 0.3 a task."""
     if not isinstance(value, dict) or "jsonrpc" in value or "method" in value:
         return False
     return not value.keys().isdisjoint({"kind", *incoming_pushes.MEMBERS})
 
 
 def _check_content_type(request: HttpRequest) -> None:
-    """Raises ContentTypeNotSupported unless it is JSON, because a page of another site can send
-    other types, or none, without asking this server first (CORS)."""
+    """Raises ContentTypeNotSupported for all types but JSON. A page of another site can send other
+    types, or none, without asking this server first (CORS)."""
     kind = request.content_type or ""
     if not JSON_TYPE.fullmatch(kind):
         raise ContentTypeNotSupported(
@@ -227,8 +228,8 @@ def _check_content_type(request: HttpRequest) -> None:
 
 
 def _version(request: HttpRequest, card: Card) -> Version:
-    """Returns the version of A2A. A request without the header is 0.3, which had none (1.0,
-    3.6.2)."""
+    """Returns the version of A2A. A request without the header is 0.3, which had no such header
+    (1.0, 3.6.2)."""
     text = versions.asked_for(request) or "0.3"
     version, spoken = versions.read(text), cards.versions_of(card)
     if version is None or version not in spoken:

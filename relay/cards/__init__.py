@@ -1,1 +1,1 @@
-"""Publishes agents, serves their cards, and says who may call them."""
+"""Publishes agents, serves their cards, and decides who may call them."""

@@ -1,6 +1,6 @@
 """Caches callers and the agents that they call, so that their next message needs no look-up.
 
-An entry may be out of date, so the statement that uses it checks it again
+An entry may be out of date, so the statement that uses the entry checks it again
 (relay/tasks/storing.py, docs/decisions/0059-the-usual-message-remembers-its-caller.md).
 """
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from django.http import HttpRequest
 
-from accounts.agents import keys
+from accounts.access.key_texts import digest_of
 from database import clock
 from relay.cards import callers
 from relay.models import CallerKey, Card
@@ -40,7 +40,7 @@ def lookup(request: HttpRequest, handle: str, name: str) -> CachedCaller | None:
     """Returns the entry for this address and the key of the request, unless it is older than a
     minute."""
     key_text = callers.bearer_of(request)
-    entry = _entries.get((handle, name, keys.digest_of(key_text))) if key_text else None
+    entry = _entries.get((handle, name, digest_of(key_text))) if key_text else None
     if entry and clock.ticks() - entry.looked_up_at < SECONDS * 1_000_000:
         return entry
     return None

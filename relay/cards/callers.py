@@ -9,9 +9,10 @@ from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest
 
+from accounts.access.key_texts import digest_of, hint_of, is_whole, new_text
 from accounts.agents import keys
+from accounts.agents.limits import count_bad_key
 from accounts.audit import Actor, record
-from accounts.limits import throttles
 from accounts.models import Team
 from database.notifications import notify
 from relay.cards.topics import ACCESS_TOPIC
@@ -35,12 +36,12 @@ def mint(
 ) -> tuple[CallerKey, str]:
     """Returns the row and the key itself, which is not stored and cannot be shown again. Raises
     ValidationError for an empty name or one with control characters."""
-    text = keys.new_text(PREFIX)
+    text = new_text(PREFIX)
     key = CallerKey(
         team=team,
         name=name,
-        hint=keys.hint_of(text),
-        digest=keys.digest_of(text),
+        hint=hint_of(text),
+        digest=digest_of(text),
         issued_by=by.name[:80],
         expires_at=expires_at,
     )
@@ -60,35 +61,35 @@ def revoke(key: CallerKey, *, by: Actor, at: datetime) -> None:
 
 def find(text: str, *, at: datetime) -> CallerKey | None:
     """Returns the usable key, or None. A text whose checksum is wrong needs no query."""
-    if not KEY.fullmatch(text) or not keys.is_whole(text):
+    if not KEY.fullmatch(text) or not is_whole(text):
         return None
-    return CallerKey.objects.usable(at).filter(digest=keys.digest_of(text)).first()
+    return CallerKey.objects.usable(at).filter(digest=digest_of(text)).first()
 
 
 def touch(key: CallerKey, *, at: datetime) -> None:
-    """Stores when the key was last used, at most once a minute, so that few reads write."""
+    """Stores when the key was last used, at most once a minute, so that reads seldom write."""
     since = at - keys.LAST_USED_EVERY
     if key.last_used_at is None or key.last_used_at < since:
         unused = Q(last_used_at__isnull=True) | Q(last_used_at__lt=since)
         CallerKey.objects.filter(unused, pk=key.pk).update(last_used_at=at)
-        key.last_used_at = at  # it may be in the cache
+        key.last_used_at = at  # the key may be in the cache
 
 
 def bearer_of(request: HttpRequest) -> str:
-    """Returns the text of the key that the request sends; empty if it sends none."""
+    """Returns the text of the key that the request sends, or an empty text if it sends none."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     return text.strip() if scheme.lower() == "bearer" else ""
 
 
 def authenticate(request: HttpRequest, card: Card, *, at: datetime) -> CallerKey | None:
-    """Returns the caller's key, or None for an anonymous caller of a public agent. A key that does
-    not work raises UnknownCaller even for a public agent: as an anonymous caller its holder would
-    not find their tasks again. Raises CallerNotAllowed, and throttles.TooMany after too many bad
+    """Returns the caller's key, or None for an anonymous caller of a public agent. An invalid key
+    raises UnknownCaller even for a public agent: as an anonymous caller, its holder would not find
+    their tasks again. Raises CallerNotAllowed, and throttles.TooManyRequests after too many bad
     keys."""
     text = bearer_of(request)
     key = find(text, at=at) if text else None
     if key is None and (request.headers.get("Authorization") or not card.accepts(None)):
-        throttles.count_bad_key(request)
+        count_bad_key(request)
         raise UnknownCaller(UnknownCaller.__doc__)
     if key is not None:
         if not card.accepts(key):

@@ -1,5 +1,5 @@
-"""Writes the card of an agent as JSON. By default it is a card of A2A 1.0 and of 0.3 at once:
-clients of either version read their members and ignore the others (docs/a2a.md, The card)."""
+"""Writes the card of an agent as JSON. By default the card is for A2A 1.0 and 0.3 at the same time.
+Clients of each version read their members and ignore the others (docs/a2a.md, The card)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from relay.models import Card
 
 PATH = "/.well-known/agent-card.json"
 SCHEME = "bearer"
-KEPT_FOR = 60  # seconds, by caches
+KEPT_FOR = 60  # seconds for which caches keep a card
 
 
 def published_at(handle: str, name: str) -> Card | None:
@@ -30,19 +30,19 @@ def path_of(card: Card) -> str:
 
 
 def address_of(card: Card, origin: str = "") -> str:
-    """Returns the URL at which the agent is called, and where a browser finds its public page."""
+    """Returns the URL for calls to the agent. A browser finds its public page there."""
     return f"{origin or settings.WAKE_ORIGIN}{path_of(card)}"
 
 
 def base_url_of(card: Card) -> str:
-    """Returns the URL to give to people. The JavaScript SDK resolves the card's path against it,
-    which drops the last part of a URL that has no slash at its end."""
+    """Returns the URL to give to people. The URL ends with a slash, because the JavaScript SDK
+    resolves the card's path against it, and would otherwise drop the last part of the URL."""
     return f"{address_of(card)}/"
 
 
 def origin_for(request: HttpRequest) -> str:
     """Returns WAKE_ORIGIN in production, regardless of the request's host. In development it
-    returns the origin of the request, which may be localhost, a container's or a forwarded port."""
+    returns the origin of the request, which may be localhost, a container or a forwarded port."""
     if settings.DEVELOPMENT:
         return f"{request.scheme}://{request.get_host()}"
     return str(settings.WAKE_ORIGIN)
@@ -57,8 +57,9 @@ def etag_of(body: bytes) -> str:
 
 
 def write(card: Card, origin: str = "", version: str = "") -> dict[str, Any]:
-    """Returns the public card: whether callers need a key, but not who they are. For a `version`
-    that the agent speaks, it has no members of the other version."""
+    """Returns the public card. The card says whether callers need a key, but not who the callers
+    are. If `version` names a version that the agent speaks, the card has no members of the other
+    version."""
     team, origin = card.agent.team, origin or settings.WAKE_ORIGIN
     address = address_of(card, origin)
     versions = versions_of(card)
@@ -72,7 +73,7 @@ def write(card: Card, origin: str = "", version: str = "") -> dict[str, Any]:
         "documentationUrl": address,
         **(_interfaces_1_0(versions, address) if is_1_0 else {}),
         **(_interfaces_0_3(address) if is_0_3 else {}),
-        # No word of an extended card: there are readers to whom the bare name promises one.
+        # The card must not mention an extended card: some readers take the name alone as a promise.
         "capabilities": {"streaming": True, "pushNotifications": True},
         "defaultInputModes": card.input_modes,
         "defaultOutputModes": card.output_modes,
@@ -87,7 +88,8 @@ def versions_of(card: Card) -> list[str]:
 
 
 def description_of(card: Card) -> str:
-    """Returns the description, or a sentence in its place, because both versions require one."""
+    """Returns the description, or a sentence instead, because both versions require a
+    description."""
     return card.description or f"{card.agent.agent_id}, an agent of {card.agent.team.name}."
 
 
@@ -104,8 +106,8 @@ def skills_of(card: Card) -> list[dict[str, Any]]:
 
 
 def _interfaces_1_0(versions: Iterable[str], address: str) -> dict[str, Any]:
-    """Lists the interfaces in order of preference. 0.3 is listed here as well, for clients of 1.0
-    that speak both."""
+    """Lists the interfaces in order of preference. The list includes 0.3, for clients of 1.0 that
+    speak both versions."""
     return {
         "supportedInterfaces": [
             {"url": address, "protocolBinding": "JSONRPC", "protocolVersion": version}
@@ -125,7 +127,7 @@ def _interfaces_0_3(address: str) -> dict[str, Any]:
 
 
 def _security(*, is_1_0: bool, is_0_3: bool) -> dict[str, Any]:
-    """Describes one scheme in the shapes of both versions, which share the name
+    """Describes one scheme in the forms of both versions, which share the name
     `securitySchemes`."""
     scheme: dict[str, Any] = {}
     members: dict[str, Any] = {"securitySchemes": {SCHEME: scheme}}

@@ -33,11 +33,11 @@ def publish(
     callers: Iterable[CallerKey] | None = None,
     **fields: Any,
 ) -> Card:
-    """Makes an agent callable at `/@handle/agent`, or changes the card that is there.
+    """Makes an agent callable at `/@handle/agent`, or changes its existing card.
 
-    `fields` are fields of the card; those not given stay as they are. `callers` replaces the whole
-    allowlist. The version is raised when anything else on the card changes, unless it is given.
-    Raises DoesNotFit, and ValidationError for an invalid field.
+    `fields` are fields of the card; the others stay as they are. `callers` replaces the whole
+    allowlist. If the card changes and no new version is given, the version is raised. Raises
+    DoesNotFit, and ValidationError for an invalid field.
     """
     if not has_url_safe_id(agent):
         raise DoesNotFit(DoesNotFit.__doc__)
@@ -96,7 +96,7 @@ def _next(version: str) -> str:
 
 
 def _clear_root(*, by: Actor, at: datetime) -> None:
-    """Removes the current card from the host's root, because only one card can be there."""
+    """Removes the current card from the host's root, which has room for only one card."""
     for card in Card.objects.filter(is_root=True).select_related("agent__team"):
         card.is_root = False
         card.save(update_fields=["is_root"])
@@ -115,7 +115,7 @@ def _set_allowlist(card: Card, callers: Iterable[CallerKey] | None) -> bool:
 
 
 def _record(event: str, card: Card, changed: set[str], *, by: Actor, at: datetime) -> None:
-    """Records who may call in full, and only the names of the other changed fields."""
+    """Records the callers in full, and only the names of the other changed fields."""
     callers = [str(key) for key in card.callers.order_by("created_at", "pk")]
     record(
         event,

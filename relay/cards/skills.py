@@ -1,4 +1,4 @@
-"""Reads the skills of a card from JSON, as a file for `publish_agent` has them."""
+"""Reads the skills of a card from JSON, in the format of the file for `publish_agent`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from django.core.exceptions import ValidationError
 
 from relay.protocol.fields import Fields, InvalidParams
 
-SKILLS_AT_MOST = 30
+MAX_SKILLS = 30
 LONGEST_NAME, LONGEST_DESCRIPTION = 80, 1_000
 
 
 def read_skills(value: Any) -> list[dict[str, Any]]:
-    """Returns the skills as the card stores them (relay/models/cards.py); raises
+    """Returns the skills in the form that the card stores (relay/models/cards.py); raises
     ValidationError."""
-    if not isinstance(value, list) or len(value) > SKILLS_AT_MOST:
-        raise ValidationError(f"Must be an array of at most {SKILLS_AT_MOST} skills.")
+    if not isinstance(value, list) or len(value) > MAX_SKILLS:
+        raise ValidationError(f"Must be an array of at most {MAX_SKILLS} skills.")
     try:
         skills = [_read(Fields(skill, f"[{number}]")) for number, skill in enumerate(value)]
     except InvalidParams as reason:

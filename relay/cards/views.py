@@ -1,4 +1,4 @@
-"""Serves cards to every reader on every site; caches keep them for a minute. A reader that names a
+"""Serves cards to every reader on every site. Caches store them for a minute. A reader that names a
 version of A2A gets the card of that version."""
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ View = Callable[..., HttpResponseBase]
 
 
 def for_every_site(view: View) -> View:
-    """Lets pages of other sites ask for a card by its version, too: for a request with such a
-    header a browser first asks whether the page may send it."""
+    """Lets pages of other sites request a card by its version, too. Such a request has a header, so
+    a browser first asks whether the page may send it."""
     safe = require_safe(view)
 
     @wraps(view)
@@ -42,9 +42,8 @@ def of_agent(request: HttpRequest, handle: str, name: str) -> HttpResponseBase:
 
 @for_every_site
 def of_handle(request: HttpRequest, handle: str) -> HttpResponseBase:
-    """Redirects to the card of the only agent of a team. Clients that resolve the card's path
-    against `/@handle/agent` look here, because the last part of an address without a slash is
-    dropped."""
+    """Redirects to the card of a team's only agent. Clients that resolve the card's path against
+    `/@handle/agent` look here, because the last part of an address without a slash is dropped."""
     cards_there = list(Card.objects.of_handle(handle)[:2])
     if len(cards_there) != 1:
         raise Http404
@@ -66,5 +65,6 @@ def _answer(request: HttpRequest, card: Card) -> HttpResponseBase:
     whole["Cache-Control"] = f"public, max-age={cards.KEPT_FOR}"
     answer = get_conditional_response(request, etag, changed_at, whole)
     assert answer is not None  # noqa: S101 - for the type checker: it is `whole`, a 304 or a 412
-    # A 304 as well: a browser would otherwise keep the card from the page that asked.
+    # This includes a 304. Otherwise a browser would withhold the card from the page that requested
+    # it.
     return cross_origin.let_any_page_read(answer)

@@ -14,20 +14,21 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
 from accounts.agents.topics import topic_of
-from accounts.authentication import key_of
 from accounts.limits.read_limits import count_read
 from accounts.limits.throttles import client_address
 from accounts.models import ApiKey
 from database.clock import database_now
 from relay.connector import session as connect
-from relay.connector.session import Session
+from relay.connector.session import ConnectorSession
 from wake.api import errors
+from wake.api.authentication import key_of
 from wake.api.long_poll import long_poll
 from wake.api.parsers import BodyTooLarge
 from wake.api.views import ProtocolView
 
-WAIT_AT_MOST = 25
-FRAMES_AT_MOST = 1_000  # of one request; the official connector sends more in several
+MAX_WAIT = 25
+# In one request. The official connector sends more frames in several requests.
+MAX_FRAMES = 1_000
 STATUSES = {
     connect.KEY_REFUSED: 401,
     connect.OTHER_AGENT: 403,
@@ -54,16 +55,16 @@ class FramesParser(BaseParser):
             raise BodyTooLarge(BodyTooLarge.__doc__)
         try:
             frames = json.loads(body)["frames"]
-            if isinstance(frames, list) and len(frames) <= FRAMES_AT_MOST:
+            if isinstance(frames, list) and len(frames) <= MAX_FRAMES:
                 return {"frames": [json.dumps(frame) for frame in frames]}
         except (ValueError, KeyError, TypeError, RecursionError):
             pass
-        raise ParseError(f'The body must be {{"frames": [...]}}, with up to {FRAMES_AT_MOST:,}.')
+        raise ParseError(f'The body must be {{"frames": [...]}}, with up to {MAX_FRAMES:,}.')
 
 
 class AgentView(ProtocolView):
-    """Tells a connector whose key it has, before it opens its journal: the journal is the agent's,
-    and the key may be a new one."""
+    """Returns the agent of a connector's key before the connector opens its journal. The journal
+    belongs to the agent, and the key may be a new one."""
 
     http_method_names = ["get"]
 
@@ -80,7 +81,7 @@ class AgentView(ProtocolView):
 
 
 class PollView(ProtocolView):
-    """Answers frames at once, or waits up to `wait` seconds for frames to send. A connector may
+    """Answers frames immediately, or waits up to `wait` seconds for frames to send. A connector may
     send other requests while one waits."""
 
     http_method_names = ["post"]
@@ -93,12 +94,12 @@ class PollView(ProtocolView):
             return errors.plain_error(403, "forbidden", "This is for no browser.")
         if key.mode != ApiKey.Mode.LIVE:
             raise AuthenticationFailed
-        session = Session(key, transport="poll", address=client_address(request))
+        session = ConnectorSession(key, transport="poll", address=client_address(request))
         session.find(request.headers.get("X-Wake-Instance", ""), at=database_now())
         texts = cast(dict[str, list[str]], request.data).get("frames", ())  # an empty body has none
         frames = [frame for text in texts for frame in session.read(text, at=database_now())]
         if session.connector is None and session.closes is None:
-            session.closes = connect.REPLACED  # or it never said hello, and has to
+            session.closes = connect.REPLACED  # also if the connector never sent hello
         frames += long_poll(
             lambda: session.look(at=database_now()),
             seconds=0 if frames else seconds,
@@ -116,4 +117,4 @@ class PollView(ProtocolView):
 def _wait(text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
         raise ParseError("wait must be a whole number of seconds.")
-    return min(int(text[:9]), WAIT_AT_MOST)
+    return min(int(text[:9]), MAX_WAIT)

@@ -1,5 +1,6 @@
-"""Serves the WebSocket that a connector holds open. It looks at rows when it is notified that they
-may have changed, and every few seconds, because a notification may be lost."""
+"""Serves the WebSocket that a connector holds open. The server reads its rows for the connector
+when it is notified of a change. It also reads them every few seconds, because a notification may be
+lost."""
 
 from __future__ import annotations
 
@@ -19,13 +20,14 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 
 from accounts.agents import keys
+from accounts.agents.limits import count_bad_key
 from accounts.agents.topics import topic_of
-from accounts.limits.throttles import TooMany, client_address, count_bad_key
+from accounts.limits.throttles import TooManyRequests, client_address
 from accounts.models import ApiKey
 from database import notifications, outages
 from database.clock import database_now
 from relay.connector import session as connect
-from relay.connector.session import Session
+from relay.connector.session import ConnectorSession
 from relay.protocol.dialects import Json
 from wake.server.http.middleware import LOOPBACK
 
@@ -40,18 +42,18 @@ FAILED, TRY_AGAIN_LATER = 1011, 1013  # RFC 6455 and its registry
 
 class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
     async def connect(self) -> None:
-        self._session: Session | None = None
+        self._session: ConnectorSession | None = None
         self._ending: tuple[int, str] | None = None
         self._looking: asyncio.Task[None] | None = None
         self._one_at_a_time = asyncio.Lock()
         request = _request(self.scope)
         if not _is_admitted(request):
-            await self.close()  # before it was accepted, so this is a 403
+            await self.close()  # the connection was not accepted yet, so this is a 403
             return
         await self.accept()
         try:
             key = await _in_thread(_key_of, request)
-        except TooMany:
+        except TooManyRequests:
             await self.close(TRY_AGAIN_LATER, "Too many bad keys from this address.")
             return
         except Exception as error:
@@ -62,7 +64,9 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
         if key is None:
             await self.close(connect.KEY_REFUSED)
             return
-        self._session = Session(key, transport="websocket", address=client_address(request))
+        self._session = ConnectorSession(
+            key, transport="websocket", address=client_address(request)
+        )
         self._looking = asyncio.create_task(self._poll())
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -81,7 +85,8 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
             try:
                 await _in_thread(lambda: session.leave(at=database_now()))
             except Exception as error:
-                if not outages.will_pass(error):  # its silence says the same a little later
+                # The connector's silence ends the connection a little later.
+                if not outages.will_pass(error):
                     raise
 
     async def _poll(self) -> None:
@@ -99,7 +104,7 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
             await self.close(*self._ending)
 
     async def _look_when(self, woken: asyncio.Event) -> None:
-        """Looks for frames to send until the session ends."""
+        """Sends new frames until the session ends. `woken` is set when there may be some."""
         pinged_at = time.monotonic()
         while session := self._session:
             woken.clear()
@@ -111,13 +116,13 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
                 await asyncio.wait_for(woken.wait(), notifications.pause_seconds())
 
     async def _say(self, work: Callable[[], list[Json]]) -> None:
-        """Sends the frames of the session, and closes the connection after its last one."""
+        """Sends the frames of the session, and closes the connection after its last frame."""
         async with self._one_at_a_time:
             if (session := self._session) is None:
                 return
             try:
                 frames = await _in_thread(work)
-            except Exception as error:  # or nothing would look any more, unknown to the other side
+            except Exception as error:  # without this, no one would notice that the loop has ended
                 if outages.will_pass(error):
                     await self._give_up(error)
                 else:
@@ -138,7 +143,8 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
 
     async def _end(self, code: int, reason: str) -> None:
         """Closes the connection. Granian (2.8) sends no close frame while it waits for a frame from
-        the other side, so a reason found meanwhile is sent when the answer to a ping arrives."""
+        the other side. So a reason that is found meanwhile is sent when the answer to a ping
+        arrives."""
         self._session, self._ending = None, (code, reason)
         if asyncio.current_task() is self._looking:
             await self.send(text_data=json.dumps(PING))
@@ -153,27 +159,26 @@ class NothingHere(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
         await self.close()
 
 
-def _poll(session: Session) -> list[Json]:
+def _poll(session: ConnectorSession) -> list[Json]:
     return session.look(at=database_now())
 
 
 async def _in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
-    """Runs work in any free thread, which returns its database connection at once. The sensitive
-    thread would be shared by all sockets of the process."""
+    """Runs work in any free thread, which returns its database connection immediately. Otherwise
+    all sockets of the process would share Django's single thread for thread-sensitive code."""
     return await database_sync_to_async(work, thread_sensitive=False)(*arguments)
 
 
 def _request(scope: Any) -> ASGIRequest:
-    """Returns the upgrade as a Django request: its headers, the peer, and what a proxy says of
-    it."""
+    """Returns the upgrade as a Django request, with its headers and the address of the peer."""
     scheme = {"ws": "http", "wss": "https"}.get(scope.get("scheme"), "http")
     http = {**scope, "type": "http", "method": "GET", "scheme": scheme}
     return ASGIRequest(http, BytesIO())
 
 
 def _is_admitted(request: ASGIRequest) -> bool:
-    """Refuses browsers, which would open the socket for any page, and keys over plain http
-    (wake/server/http/middleware.py says why, and names the exception)."""
+    """Refuses browsers, which would open the socket for any page. Also refuses keys over plain http
+    (wake/server/http/middleware.py gives the reason and the exception)."""
     if "Origin" in request.headers:
         return False
     on_loopback = settings.DEVELOPMENT and request.META.get("REMOTE_ADDR") in LOOPBACK
@@ -181,7 +186,7 @@ def _is_admitted(request: ASGIRequest) -> bool:
 
 
 def _key_of(request: ASGIRequest) -> ApiKey | None:
-    """Raises TooMany for one bad key after the other, like the other edges."""
+    """Returns the key of the request. Raises TooMany after many bad keys, as the REST API does."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     key = keys.look_up(text.strip()) if scheme.lower() == "bearer" else None
     if key is None or key.mode != ApiKey.Mode.LIVE or not key.is_usable(now := database_now()):

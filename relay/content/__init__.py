@@ -1,2 +1,1 @@
-"""Stores what was said and made in tasks: large files, the turns of a conversation, JSON in
-rows."""
+"""Stores the content of tasks: large files, the turns of a conversation, JSON in rows."""

@@ -1,5 +1,5 @@
-"""Selects the artifacts of an answer, and no more of their content than one answer can hold: a task
-may have 100 MB of them.
+"""Selects the artifacts of an answer. Loads no more content than one answer can hold, because a
+task may have 100 MB of artifacts.
 
 An artifact that does not fit has one part, a signed link to its JSON (relay/content/blobs.py).
 """
@@ -15,7 +15,7 @@ from relay.content.blobs import url_of_artifact
 from relay.content.compact_json import dumps
 from relay.models import Artifact, Task
 
-# In characters of JSON, of all tasks of an answer.
+# In characters of JSON, for all tasks of an answer together.
 LONGEST = 20_000_000
 
 
@@ -40,7 +40,7 @@ def of_tasks(tasks: Sequence[Task], longest: int | None = None) -> dict[UUID, li
 
 
 def _fitting(tasks: Sequence[Task], longest: int) -> list[int]:
-    """Returns the ids of the artifacts that fit, the oldest first."""
+    """Returns the ids of the artifacts that fit, oldest first."""
     chars = length_of("parts_json") + length_of("metadata_json")
     sizes = Artifact.objects.filter(task__in=tasks).values_list("pk", chars)
     fitting, size = [], 0

@@ -1,8 +1,8 @@
-"""Keeps large files apart from the messages and artifacts that they came in.
+"""Stores large files apart from the messages and artifacts that contain them.
 
-A `raw` part above LARGE is stored as a row of its own, and `{"blob": id}` stands in its place. On
-the wire that is a `url`, signed and good for a day, which asks for no key: a caller that may read
-the task may hand the link on to any program that fetches files (relay/api/files.py).
+A `raw` part above LARGE is stored as a row of its own, with `{"blob": id}` in its place. On the
+wire the part has a signed `url`, which is valid for a day and needs no key. A caller that may read
+the task may pass the link on to any program that fetches files (relay/api/files.py).
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from wake.models import File
 Json = dict[str, Any]
 
 LARGE = 64 * 1024
-ROWS_AT_ONCE = 200  # of one statement
+ROWS_AT_ONCE = 200  # rows in one statement
 GOOD_FOR = timedelta(days=1)
-SALT = "relay.tasks.blobs"  # of links that are already out there
-# In a link, before the id of an artifact. Ids of files are UUIDs.
+SALT = "relay.tasks.blobs"  # do not change it: links in use depend on it
+# In a link, this precedes the id of an artifact. Ids of files are UUIDs.
 ARTIFACT = "artifact "
 
 
 def store_large(task: Task, parts: Iterable[Json], at: datetime) -> list[Json]:
-    """Returns the parts as a row stores them. Runs inside the transaction that writes the row."""
+    """Returns the parts in the form that a row stores. Runs inside the transaction that writes the
+    row."""
     (stored,) = store_all_large(task.pk, [parts], at)
     return stored
 
@@ -41,7 +42,7 @@ def store_large(task: Task, parts: Iterable[Json], at: datetime) -> list[Json]:
 def store_all_large(
     task_id: UUID, lists: Iterable[Iterable[Json]], at: datetime
 ) -> list[list[Json]]:
-    """Does so with several lists of parts, in one statement."""
+    """Works like `store_large` for several lists of parts, in one statement."""
     new: list[Blob] = []
     stored = [[_stored(task_id, part, new, at=at) for part in parts] for parts in lists]
     if new:
@@ -55,23 +56,23 @@ def has_large(parts: Iterable[Json]) -> bool:
 
 
 def with_urls(parts: Iterable[Json]) -> list[Json]:
-    """Returns the parts as they are sent, with links in place of large files."""
+    """Returns the parts in the form that is sent, with links in place of large files."""
     return [_with_url(part) for part in parts]
 
 
 def url_of(blob_id: UUID | str) -> str:
-    """Returns an absolute URL, which is a different one every second."""
+    """Returns an absolute URL. The URL is different every second."""
     token = signing.dumps(str(blob_id), salt=SALT)
     return settings.WAKE_ORIGIN + reverse("blob", kwargs={"token": token})
 
 
 def url_of_artifact(artifact: Artifact) -> str:
-    """Returns an absolute URL of an artifact that did not fit into an answer."""
+    """Returns the absolute URL of an artifact that did not fit into an answer."""
     return url_of(f"{ARTIFACT}{artifact.pk}")
 
 
 def file_of_link(token: str) -> File | None:
-    """Returns the file of a link; None if the link is too old or forged, or the file was erased.
+    """Returns the file of a link, or None if the link is too old or forged, or the file was erased.
     Raises encryption.Unreadable."""
     try:
         pk: str = signing.loads(token, salt=SALT, max_age=GOOD_FOR)
@@ -86,7 +87,7 @@ def file_of_link(token: str) -> File | None:
 
 
 def file_of(task: Task, part: Json) -> File | None:
-    """Returns the file that a part of this task carries; None if it carries none."""
+    """Returns the file in a part of this task, or None if it has no file."""
     if "raw" in part:
         content = base64.b64decode(part["raw"])
         return File(part.get("filename", ""), part.get("mediaType", ""), content)
@@ -95,14 +96,14 @@ def file_of(task: Task, part: Json) -> File | None:
 
 
 def size_of(part: Json) -> int:
-    """Returns the size of the file that a part carries, in bytes."""
+    """Returns the size of the file in a part, in bytes."""
     raw: str = part.get("raw", "")
     size: int = part.get("size") or len(raw) * 3 // 4 - raw[-2:].count("=")
     return size
 
 
 def bytes_of(parts: Iterable[Json]) -> int:
-    """Returns the size of the files that are stored apart from these parts."""
+    """Returns the total size of these parts' files that are stored apart."""
     return sum(part["size"] for part in parts if "blob" in part)
 
 
@@ -120,12 +121,12 @@ def _of_artifact(artifact: Artifact) -> File:
 
 
 def _of_blob(blob: Blob) -> File:
-    """Raises encryption.Unreadable."""
+    """Returns the content of a stored file. Raises encryption.Unreadable."""
     return File(blob.filename, blob.media_type, bytes(blob.content))
 
 
 def _stored(task_id: UUID, part: Json, new: list[Blob], *, at: datetime) -> Json:
-    """Returns a part as a row stores it, and adds the row of a large file to `new`."""
+    """Returns a part in the form that a row stores, and adds the row of a large file to `new`."""
     if not has_large([part]):
         return part
     content = base64.b64decode(part["raw"])

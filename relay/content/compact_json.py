@@ -1,11 +1,11 @@
-"""Writes JSON as rows store it, and measures it."""
+"""Writes JSON in the form that rows store, and measures it."""
 
 import json
 
-# One encoder for all calls: json.dumps() makes a new one each time.
+# There is one encoder for all calls, because json.dumps() makes a new one each time.
 dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def bytes_in(*texts: str) -> int:
-    """Returns how many bytes these texts take up as UTF-8."""
+    """Returns the size of these texts as UTF-8, in bytes."""
     return sum(len(text) if text.isascii() else len(text.encode()) for text in texts)

@@ -1,5 +1,5 @@
-"""Selects the newest turns of tasks, and no more of them than one answer can hold: a turn may be as
-long as a request, and there may be thousands."""
+"""Selects the newest turns of tasks, but no more than one answer can hold. A turn may be as long as
+a request, and a task may have thousands of turns."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from django.db.models.functions import RowNumber
 from database.encrypted_columns import length_of
 from relay.models import Message, Task
 
-# Turns of a history without a length in the request (1.0, 3.2.4: a server may send fewer).
-AT_MOST = 100
-# In characters, of all tasks of an answer. A connector also gets a history, in one frame with the
-# current message, and accepts no frame above 64 MB.
+# How many turns a history has if the request names no length (1.0, 3.2.4: a server may send fewer).
+MAX_HISTORY = 100
+# In characters, for all tasks of an answer together. A connector also gets a history, in one frame
+# with the current message, and accepts no frame above 64 MB.
 LONGEST = 4 * 2**20
 
 
@@ -28,9 +28,10 @@ def newest(
     for_caller: bool = False,
 ) -> dict[UUID, list[Message]]:
     """Returns up to `length` turns of each task, oldest first, in one query. For a single task the
-    newest turn is included however long it is. `without` are the ids of turns that the answer has
-    elsewhere. A caller sees no turn of a person, who writes to the agent alone."""
-    length = AT_MOST if length is None else min(length, AT_MOST)
+    newest turn is included, even if it is too long. `without` has the ids of turns that the answer
+    contains elsewhere. A caller sees no turn of a person, because people write only to the
+    agent."""
+    length = MAX_HISTORY if length is None else min(length, MAX_HISTORY)
     turns: dict[UUID, list[Message]] = defaultdict(list)
     if not tasks or not length:
         return turns
@@ -38,8 +39,8 @@ def newest(
     if len(tasks) == 1:
         (task,) = tasks
         if task.only_message is not None and task.generation == 1:
-            # A task that was just created has no message in its status, which `without` could name,
-            # and its only turn is the caller's.
+            # A new task has no message in its status that `without` could name. Its only turn is
+            # the caller's.
             turns[task.pk] = [task.only_message]
             return turns
     messages = Message.objects.filter(task__in=tasks).exclude(pk__in=excluded)

@@ -1,5 +1,5 @@
-"""Renames models in Django's state only: their tables and columns keep their names, so a process of
-version 0.1 goes on reading and writing them."""
+"""Renames models only in Django's state. Their tables and columns keep their names, so a process of
+version 0.1 can still read and write them."""
 
 from typing import Any
 

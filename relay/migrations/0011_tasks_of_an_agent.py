@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from database.concurrent_indexes import AddIndexConcurrently
+from database.schema.concurrent_indexes import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):

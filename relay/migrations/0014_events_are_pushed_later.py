@@ -1,4 +1,5 @@
-"""Lets events wait until their pushes are made, after the transaction that stored them."""
+"""Lets events wait until their pushes are made, which happens after the transaction that stored
+them."""
 
 from django.db import migrations, models
 

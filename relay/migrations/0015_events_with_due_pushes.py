@@ -1,9 +1,9 @@
-"""Adds the index of the events whose pushes are to be made."""
+"""Adds the index of the events whose pushes are still to be made."""
 
 from django.db import migrations, models
 from django.db.models import Q
 
-from database.concurrent_indexes import AddIndexConcurrently
+from database.schema.concurrent_indexes import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):

@@ -1,10 +1,10 @@
-"""Adds indexes of the rows that have something in these columns, which new rows do not have yet. They
-take the place of those that Django adds for foreign keys (0018)."""
+"""Adds indexes of the rows that have a value in these columns, which most rows do not. They replace
+the indexes that Django adds for foreign keys (0018)."""
 
 from django.db import migrations, models
 from django.db.models import Q
 
-from database.concurrent_indexes import AddIndexConcurrently
+from database.schema.concurrent_indexes import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):

@@ -1,9 +1,9 @@
-"""Removes indexes of foreign keys that no query uses, and those whose columns begin another index:
-each was written with every task (docs/decisions/0063-a-send-waits-for-no-other.md)."""
+"""Removes indexes of foreign keys that no query uses, and indexes whose columns begin another
+index. Each was written with every task (docs/decisions/0063-a-send-waits-for-no-other.md)."""
 
 from django.db import migrations, models
 
-from database.concurrent_indexes import DropForeignKeyIndex
+from database.schema.concurrent_indexes import DropForeignKeyIndex
 
 
 class Migration(migrations.Migration):

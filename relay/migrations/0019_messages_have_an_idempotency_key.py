@@ -1,4 +1,4 @@
-"""Adds the Idempotency-Key of a message to a task that was there."""
+"""Adds the Idempotency-Key of a message to an existing task."""
 
 from django.db import migrations, models
 

@@ -4,7 +4,7 @@ from django.db import migrations
 
 
 def count_nothing(apps: Any, schema_editor: Any) -> None:
-    """Tasks whose content is gone filled their contexts."""
+    """Erased tasks still counted as content of their contexts."""
     erased = apps.get_model("relay", "Task").objects.filter(erased_at__isnull=False)
     erased.exclude(stored_bytes=0).update(stored_bytes=0)
 

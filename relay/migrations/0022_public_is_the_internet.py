@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """Changes labels; the database has none."""
+    """Changes labels, which are not in the database."""
 
     dependencies = [
         ('relay', '0021_erased_tasks_hold_nothing'),

@@ -17,7 +17,7 @@ from database.clock import database_now
 MEDIA_TYPE = re.compile(r"[\w.+-]{1,64}/[\w.+-]{1,64}|[\w.+-]{1,64}/\*|\*/\*", re.ASCII)
 
 
-LONGEST_RUN = 24 * 3600  # seconds
+LONGEST_RUN = 24 * 3600  # seconds that a run may take
 
 
 class CallerKeyQuerySet(models.QuerySet["CallerKey"]):
@@ -31,8 +31,8 @@ class CallerKeyQuerySet(models.QuerySet["CallerKey"]):
 
 
 class CallerKey(models.Model):
-    """Lets a caller call agents over A2A with a key, `wk_call_`; only its SHA-256 is stored. It is
-    never deleted, because the tasks that it sent belong to it."""
+    """Lets a caller call agents over A2A with a key, `wk_call_`. Only its SHA-256 is stored. A
+    caller key is never deleted, because the tasks that were sent with the key belong to it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="caller_keys")
@@ -67,7 +67,7 @@ def text_and_json() -> list[str]:
 
 class CardQuerySet(models.QuerySet["Card"]):
     def published(self) -> CardQuerySet:
-        """Leaves out archived agents: until they are restored, they cannot be called."""
+        """Leaves out archived agents, which cannot be called until they are restored."""
         published = self.filter(enabled=True, agent__archived_at__isnull=True)
         return published.select_related("agent__team")
 
@@ -96,8 +96,8 @@ class Card(models.Model):
         ALLOWLIST = "allowlist", "Selected caller keys"
 
     class ReplyPolicy(models.TextChoices):
-        """Says whose message resumes a task that waits for input. A caller's message is never an
-        approval."""
+        """Says whose message resumes a task that waits for input: people's or the caller's. A
+        caller's message is never an approval."""
 
         OWNER = "owner", "People in the inbox"
         CALLER = "caller", "The caller"
@@ -113,7 +113,7 @@ class Card(models.Model):
     )
     description = models.TextField(blank=True, max_length=2_000)
     version = models.CharField(max_length=32, default="1.0.0", validators=[SINGLE_LINE])
-    # Each {"id", "name", "description", "tags", "examples"?}.
+    # Each skill is {"id", "name", "description", "tags", "examples"?}.
     skills = models.JSONField(default=list, blank=True)
     input_modes = models.JSONField(default=text_and_json)
     output_modes = models.JSONField(default=text_and_json)
@@ -121,10 +121,11 @@ class Card(models.Model):
     access = models.CharField(max_length=9, choices=Access, default=Access.KEY)
     callers = models.ManyToManyField(CallerKey, blank=True, related_name="cards")
     reply_policy = models.CharField(max_length=6, choices=ReplyPolicy, default=ReplyPolicy.OWNER)
-    # The time limit of one run of its command, and how many may run at a time.
+    # The time limit of one run of the agent's command, and how many runs may execute at the same
+    # time.
     timeout_seconds = models.PositiveIntegerField(default=3_600)
     max_concurrency = models.PositiveSmallIntegerField(default=4)
-    # Also served at the host's own /.well-known/agent-card.json.
+    # True if the card is also served at the host's own /.well-known/agent-card.json.
     is_root = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=database_now)
@@ -147,7 +148,7 @@ class Card(models.Model):
             check_media_type(mode)
 
     def accepts(self, caller: CallerKey | None) -> bool:
-        """Returns whether this caller may call the agent; None is an anonymous caller."""
+        """Returns whether this caller may call the agent. An anonymous caller is None."""
         if self.access == self.Access.PUBLIC:
             return True
         if caller is None or caller.team_id != self.agent.team_id:

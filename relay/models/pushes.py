@@ -1,4 +1,4 @@
-"""Defines where callers want pushes about their tasks, and what was sent there."""
+"""Defines where callers want pushes about their tasks, and which pushes were sent."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class PushConfig(models.Model):
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="push_configs")
     config_id = models.CharField(max_length=128)
     url: models.TextField[str, str] = ContentTextField()
-    # Ciphertexts of database/encryption.py, regardless of WAKE_ENCRYPT_CONTENT; empty if none was
-    # given.
+    # Ciphertexts of database/encryption.py, regardless of WAKE_ENCRYPT_CONTENT; empty if the caller
+    # gave none.
     token_ciphertext = models.TextField(blank=True)
     scheme = models.CharField(max_length=40, blank=True)
     credentials_ciphertext = models.TextField(blank=True)
     wire_version = models.CharField(max_length=4)
-    # It gets the events after this generation of the task.
+    # The config gets the events after this generation of the task.
     after_generation = models.PositiveIntegerField(default=0, db_default=0)
     created_at = models.DateTimeField()
 
@@ -40,10 +40,10 @@ class PushConfig(models.Model):
 
 
 class PushNotification(models.Model):
-    """Records one generation of a task, sent to one config. Its callback is the queue and has the
-    attempts."""
+    """Records that one generation of a task was sent to one config. Its callback is the queue and
+    has the attempts."""
 
-    # The config may be deleted; what was sent stays.
+    # The config may be deleted, but the record stays.
     config = models.ForeignKey(
         PushConfig, null=True, on_delete=models.SET_NULL, related_name="notifications"
     )

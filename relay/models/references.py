@@ -15,8 +15,9 @@ class TaskReferenceQuerySet(models.QuerySet["TaskReference"]):
 
 
 class TaskReference(models.Model):
-    """Links a task with an earlier one that a message of it refers to: a chain of agents, or a
-    caller who follows up. The message also keeps the ids of tasks of other servers."""
+    """Links a task with an earlier task that one of its messages refers to. Such references come
+    from chains of agents, and from callers who follow up. The message also stores ids of tasks on
+    other servers."""
 
     id = models.BigAutoField(primary_key=True)
     task = models.ForeignKey(

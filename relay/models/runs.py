@@ -16,33 +16,34 @@ from database.encrypted_columns import ContentTextField
 from relay.models.tasks import Message, Task
 
 TELL_AGAIN_AFTER = timedelta(seconds=15)
-ONLINE_TIMEOUT = timedelta(seconds=45)  # three heartbeats
-# A result is a single frame, and no other frame arrives before its end: ten megabytes over half a
-# megabit a second take as long.
+ONLINE_TIMEOUT = timedelta(seconds=45)  # as long as three heartbeats
+# A result is a single frame, and no other frame arrives before its end. Ten megabytes at half a
+# megabit a second take this long.
 RESULT_TIMEOUT = timedelta(minutes=3)
-# Before the end of a lease: three of its four heartbeats did not arrive.
+# This long before the end of a lease, three of its four heartbeats did not arrive.
 ENDS_WITHIN = timedelta(seconds=15)
 OVERTIME = timedelta(minutes=5)
 
 
 class ConnectorQuerySet(models.QuerySet["Connector"]):
     def online(self, at: datetime) -> ConnectorQuerySet:
-        """Returns connectors that were heard of lately. One that drains is gone when its last run
-        has ended: over polls nothing else says so."""
+        """Returns connectors that were in contact lately. A draining connector counts as gone when
+        its last run has ended, because over polls there is no other sign."""
         runs = Run.objects.filter(connector=models.OuterRef("pk")).on_lease()
         stays = Q(draining_at__isnull=True) | models.Exists(runs)
         return self.filter(stays, left_at__isnull=True, seen_at__gt=at - ONLINE_TIMEOUT)
 
 
 class Connector(models.Model):
-    """Records one `wake connect` process of an agent. It is online as long as it was heard of
-    lately."""
+    """Records one `wake connect` process of an agent. It is online while its last contact is
+    recent."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="connectors")
     key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="+")
     instance_id = models.CharField(max_length=64)
-    # Its current connection. The end of an earlier one may be noticed late and must not end this.
+    # The connector's current connection. The end of an earlier connection may be noticed late, and
+    # must not end this one.
     connection_id = models.UUIDField(default=uuid.uuid4)
     machine = models.CharField(max_length=80, blank=True)
     transport = models.CharField(max_length=9)  # websocket or poll
@@ -50,9 +51,9 @@ class Connector(models.Model):
     address = models.CharField(max_length=45, blank=True)
     connected_at = models.DateTimeField()
     seen_at = models.DateTimeField()
-    # It is gone, or another connector replaced it.
+    # When the connector left, or another connector replaced it.
     left_at = models.DateTimeField(null=True)
-    # It takes no more runs, and leaves when its own have ended.
+    # From then on the connector takes no more runs, and it leaves when its own runs have ended.
     draining_at = models.DateTimeField(null=True)
 
     objects = ConnectorQuerySet.as_manager()
@@ -68,12 +69,12 @@ class Connector(models.Model):
 
 class RunQuerySet(models.QuerySet["Run"]):
     def queued(self, agent: Any) -> RunQuerySet:
-        """Returns runs that wait for this agent, which may be a Parameter, oldest first. Index:
+        """Returns runs that wait for this agent, oldest first. The agent may be a Parameter. Index:
         dispatches_to_lease."""
         return self.filter(agent=agent, state=Run.State.QUEUED).order_by("created_at", "pk")
 
     def ready(self, agent: Agent) -> RunQuerySet:
-        """Returns runs that may be leased, oldest first: a task has one run at a time."""
+        """Returns runs that may be leased, oldest first. A task has only one run at a time."""
         return self.queued(agent).exclude(_is_behind_another())
 
     def behind_another(self) -> RunQuerySet:
@@ -97,14 +98,14 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.filter(leased_until__lte=at + ENDS_WITHIN)
 
     def to_stop(self, at: datetime) -> RunQuerySet:
-        """Returns runs that a connector must stop and has not been told to, or so long ago that it
-        may not have received it."""
+        """Returns runs that a connector must be asked to stop. Either the connector was not asked
+        yet, or it was asked so long ago that the request may be lost."""
         unheard = Q(cancel_told_at__isnull=True) | Q(cancel_told_at__lte=at - TELL_AGAIN_AFTER)
         return self.on_lease().filter(unheard, cancel_asked_at__isnull=False)
 
     def lapsed(self, at: datetime) -> RunQuerySet:
-        """Returns runs whose connector was not heard of again, and runs that took longer than the
-        agent's time limit and the time to stop them. Index: dispatches_on_lease."""
+        """Returns runs whose connector stopped responding, and runs that exceeded the agent's time
+        limit and the time to stop them. Index: dispatches_on_lease."""
         seconds = Cast("agent__card__timeout_seconds", models.IntegerField())
         allowed = ExpressionWrapper(seconds * Value(timedelta(seconds=1)), models.DurationField())
         ends = ExpressionWrapper(F("started_at") + allowed, models.DateTimeField())
@@ -112,7 +113,8 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.on_lease().alias(ends=ends).filter(Q(leased_until__lte=at) | overdue)
 
     def given_up(self, at: datetime) -> RunQuerySet:
-        """Returns runs that no connector has leased by then. Index: dispatches_to_lease."""
+        """Returns runs that were created before `at` and that no connector has leased. Index:
+        dispatches_to_lease."""
         return self.filter(state=Run.State.QUEUED, created_at__lte=at)
 
 
@@ -128,7 +130,7 @@ def _is_behind_another() -> models.Exists:
 
 class Run(models.Model):
     """Queues and records one execution of the agent's command for one task. A leased run belongs to
-    one connector until `leased_until`, and reports under an earlier lease are ignored."""
+    one connector until `leased_until`. Reports under an earlier lease are ignored."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "Queued"
@@ -142,7 +144,7 @@ class Run(models.Model):
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="runs")
     message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="+", db_index=False)
     # A person's answer, which no caller can forge: {"status", "feedback", "edited_content", "by",
-    # "delivery_id", "generation"}; empty where none was given.
+    # "delivery_id", "generation"}; empty if there was no answer.
     decision_json: models.TextField[str, str] = ContentTextField(blank=True)
     state = models.CharField(max_length=7, choices=State, default=State.QUEUED)
     attempts = models.PositiveSmallIntegerField(default=0)
@@ -151,13 +153,13 @@ class Run(models.Model):
     connector = models.ForeignKey(
         Connector, null=True, on_delete=models.SET_NULL, related_name="runs", db_index=False
     )
-    # The connector has to stop it, because the task was canceled or ended otherwise.
+    # When the connector was to stop the run, because the task was canceled or ended otherwise.
     cancel_asked_at = models.DateTimeField(null=True)
     cancel_told_at = models.DateTimeField(null=True)
-    # The number of the last progress that was stored: a repeated one is ignored.
+    # The number of the last progress that was stored. A repeated one is ignored.
     progress = models.PositiveIntegerField(default=0)
-    # The number of the first piece of an artifact that was refused. The result brings it again, and
-    # those after it.
+    # The number of the first refused piece of an artifact. The result contains this piece and all
+    # later ones again.
     refused_from = models.PositiveIntegerField(null=True)
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
@@ -166,7 +168,7 @@ class Run(models.Model):
     objects = RunQuerySet.as_manager()
 
     class Meta:
-        db_table = "relay_dispatch"  # its name in version 0.1
+        db_table = "relay_dispatch"  # the table's name in version 0.1
         indexes = [
             models.Index(
                 fields=["agent", "created_at"],
@@ -190,7 +192,7 @@ class Run(models.Model):
 
     @property
     def stored_up_to(self) -> int:
-        """Returns the number up to which the pieces of artifacts that were reported are stored."""
+        """Returns the number up to which the reported pieces of artifacts are stored."""
         if self.refused_from is None:
             return self.progress
         return min(self.progress, self.refused_from - 1)

@@ -1,8 +1,8 @@
-"""Defines tasks, the contexts that they belong to, their messages, artifacts and events.
+"""Defines tasks, their contexts, messages, artifacts and events.
 
-Parts are JSON in the shape of A2A 1.0, regardless of the dialect that they came in
-(relay/protocol/parts.py): each has exactly one of `text`, `raw` (base64), `url` and `data`, and
-may have `mediaType`, `filename` and `metadata`.
+Parts are JSON in the form of A2A 1.0, even if they came in another dialect
+(relay/protocol/parts.py). Each part has exactly one of `text`, `raw` (base64), `url` and `data`,
+and may have `mediaType`, `filename` and `metadata`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class ContextQuerySet(models.QuerySet["Context"]):
 
 
 class Context(models.Model):
-    """Groups the tasks of a conversation. Its id may be made up by the caller, so the same id of
-    another caller is another context."""
+    """Groups the tasks of a conversation. The caller may make up its id, so the same id of another
+    caller is another context."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     context_id = models.CharField(max_length=128)
@@ -64,8 +64,8 @@ class TaskQuerySet(models.QuerySet["Task"]):
         return self.filter(agent__team__memberships__user=user)
 
     def of_caller(self, agent: Agent, caller: CallerKey | None) -> TaskQuerySet:
-        """Returns a caller's tasks. Index: tasks_of_a_caller. All anonymous callers are one caller,
-        and only ids that cannot be guessed separate their tasks."""
+        """Returns a caller's tasks. Index: tasks_of_a_caller. All anonymous callers count as one
+        caller. Only ids that cannot be guessed separate their tasks."""
         rows = self.filter(agent=agent)
         return rows.filter(caller=caller) if caller else rows.filter(caller__isnull=True)
 
@@ -87,8 +87,7 @@ class TaskQuerySet(models.QuerySet["Task"]):
         )
 
     def that_refer_to(self, task: Task) -> TaskQuerySet:
-        """Returns tasks that refer to this one, the newest first. Index:
-        tasks_that_refer_to_a_task."""
+        """Returns tasks that refer to this one, newest first. Index: tasks_that_refer_to_a_task."""
         return self.filter(references__earlier=task).order_by("-references__pk")
 
     def referred_to_by(self, task: Task) -> TaskQuerySet:
@@ -104,8 +103,8 @@ class Task(models.Model):
     changes its state."""
 
     class State(models.TextChoices):
-        """Lists the states as people and connectors see them; relay/protocol/dialects.py knows
-        their names on the wire."""
+        """Lists the states as people and connectors see them. relay/protocol/dialects.py has their
+        names on the wire."""
 
         SUBMITTED = "submitted", "Waiting for the agent"
         WORKING = "working", "Working"
@@ -130,26 +129,29 @@ class Task(models.Model):
         "Message", null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
     status_at = models.DateTimeField()
-    # Counts events, so that an answer can say which state of the task it was given to.
+    # Counts the events of the task, so that an answer can name the state that it describes.
     generation = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField()
     terminal_at = models.DateTimeField(null=True)
     erased_at = models.DateTimeField(null=True)
-    # Its only run returned a message and nothing else: a caller who still waits gets that alone.
+    # True if the task's only run returned nothing but a message. A caller who still waits gets only
+    # that message.
     is_direct = models.BooleanField(default=False)
     # For 24 hours the same key of the same caller returns the same task.
     idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001 - unique where it is there
     idempotency_hash = models.CharField(max_length=64, blank=True)
-    # Chaining: the task and generation that caused this one, and how far it is from the first.
+    # For a chained task: the task and generation that caused it, and the number of links from the
+    # first task.
     source_task = models.CharField(max_length=128, blank=True)
     source_generation = models.PositiveIntegerField(default=0)
     hop = models.PositiveSmallIntegerField(default=0)
-    # What its messages and artifacts hold, in bytes of JSON and of files.
+    # The size of its messages and artifacts, in bytes of JSON and of files.
     stored_bytes = models.BigIntegerField(default=0, db_default=0)
     # Tasks of anonymous callers are counted by their network.
     network = models.CharField(max_length=50, blank=True, db_default="")
 
-    # Of a task that this process has created a moment ago, so that it is not read back.
+    # The message of a task that this process has just created, so that the message is not read
+    # back.
     only_message: Message | None = None
 
     objects = TaskQuerySet.as_manager()
@@ -213,7 +215,7 @@ class Task(models.Model):
 
 
 class Message(models.Model):
-    """Stores one turn of a task. Its sender makes up the `message_id`, which may repeat."""
+    """Stores one turn of a task. The sender chooses the `message_id`, which may repeat."""
 
     class Source(models.TextChoices):
         CALLER = "caller", "Caller"
@@ -232,9 +234,10 @@ class Message(models.Model):
     parts_json: models.TextField[str, str] = ContentTextField()
     metadata_json: models.TextField[str, str] = ContentTextField(blank=True)
     reference_task_ids = models.JSONField(default=list)
-    # The media types that the caller asked for with it.
+    # The media types that the caller asked for with this message.
     accepted_output_modes = models.JSONField(default=list, db_default=Value([], models.JSONField()))
-    # Of a message to a task that was there. The key of the message that made a task is the task's.
+    # The Idempotency-Key of a message to an existing task. If the message created a task, its key
+    # belongs to the task.
     idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001 - as a task's
     idempotency_hash = models.CharField(max_length=64, blank=True, default="", db_default="")
     created_at = models.DateTimeField()
@@ -247,7 +250,8 @@ class Message(models.Model):
 
     @property
     def role(self) -> str:
-        """Returns `user` or `agent`, the two of the four sources that the protocol has."""
+        """Returns `user` or `agent`, because the protocol knows only these two of the four
+        sources."""
         is_user = self.source in {self.Source.CALLER, self.Source.OWNER}
         return "user" if is_user else "agent"
 
@@ -271,8 +275,8 @@ class Artifact(models.Model):
     description: models.TextField[str, str] = ContentTextField(blank=True)
     parts_json: models.TextField[str, str] = ContentTextField()
     metadata_json: models.TextField[str, str] = ContentTextField(blank=True)
-    # The generation of the task with which its present content began: later events continue it, and
-    # earlier ones were about content that was replaced.
+    # The generation of the task in which the present content began. Later events continue it, and
+    # earlier ones were about replaced content.
     begins = models.PositiveIntegerField(default=0, db_default=0)
     created_at = models.DateTimeField()
 
@@ -312,16 +316,15 @@ class EventQuerySet(models.QuerySet["Event"]):
         return self.filter(push_due_at__isnull=False)
 
     def with_due_pushes(self, at: datetime) -> EventQuerySet:
-        """Returns events whose pushes are to be made now, the oldest first. Index:
-        events_with_due_pushes."""
+        """Returns events whose pushes are due now, oldest first. Index: events_with_due_pushes."""
         return self.with_unmade_pushes().filter(push_due_at__lte=at).order_by("push_due_at", "pk")
 
 
 class Event(models.Model):
-    """Records what happened to a task, in order. Events are only added.
+    """Records the events of a task, in order. Events are only added.
 
-    An event holds no content: it points to a message, or to the piece of an artifact that came with
-    it. What erases these rows therefore empties the event, too."""
+    An event holds no content, but points to a message, or to the piece of an artifact that came
+    with the event. Erasing the message or the piece therefore empties the event, too."""
 
     class Kind(models.TextChoices):
         STATUS = "status", "Status"
@@ -339,13 +342,13 @@ class Event(models.Model):
     artifact = models.ForeignKey(
         Artifact, null=True, on_delete=models.CASCADE, related_name="+", db_index=False
     )
-    # The piece: how many parts of the artifact, from which on. Null means all of them, as in events
-    # of version 0.1.
+    # The piece: how many parts of the artifact, and the first one's place. Null means all parts, as
+    # in events of version 0.1.
     first_part = models.PositiveIntegerField(default=0, db_default=0)
     part_count = models.PositiveIntegerField(null=True)
     is_last_piece = models.BooleanField(default=False, db_default=False)
     at = models.DateTimeField()
-    # When its pushes are to be made; null once they are, or if there are none.
+    # When the event's pushes are due; null once they are made, or if there are none.
     push_due_at = models.DateTimeField(null=True)
 
     objects = EventQuerySet.as_manager()
@@ -376,13 +379,12 @@ class Event(models.Model):
 
     @property
     def is_replaced(self) -> bool:
-        """Returns whether a later event replaced the content that this one was about."""
+        """Returns whether a later event replaced this event's content."""
         return self.artifact is not None and self.artifact.begins > self.generation
 
 
 class TaskDelivery(models.Model):
-    """Links a delivery that shows a task in the inbox with the generation of the task that it
-    shows."""
+    """Links a task with a delivery that shows one generation of the task in the inbox."""
 
     delivery = models.OneToOneField(
         Delivery, on_delete=models.CASCADE, primary_key=True, related_name="task_delivery"
@@ -391,7 +393,7 @@ class TaskDelivery(models.Model):
     generation = models.PositiveIntegerField()
 
     class Meta:
-        db_table = "relay_surfaced"  # its name in version 0.1
+        db_table = "relay_surfaced"  # the table's name in version 0.1
 
     def __str__(self) -> str:
         return f"{self.task_id} at {self.generation}"

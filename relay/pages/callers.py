@@ -1,5 +1,5 @@
-"""Shows the caller keys of an agent. Owners of its team issue keys, each shown once, and revoke
-them; other members read the page."""
+"""Shows the caller keys of an agent. Owners of its team issue and revoke keys, and each key is
+shown only once. Other members read the page."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from accounts.access.objects import is_owner
 from accounts.access.owners import owners_only, still_owned
 from accounts.access.requests import PersonRequest, actor
 from accounts.models import Agent
+from accounts.sign_in.reauthentication import requires_password
 from database.clock import database_now
-from inbox.people.sign_in.reauthentication import requires_password
 from pages.confirmation import confirmation_page
 from pages.page import form_page, page
 from pages.redirects import SeeOther
@@ -81,8 +81,8 @@ def revoke(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
 
 
 def _issue(request: PersonRequest, agent: Agent, form: CallerKeyForm) -> HttpResponse:
-    """Issues a key under the team's lock, so that a double click issues one key. It answers without
-    a redirect, because the key is shown only this once."""
+    """Issues a key under the team's lock, so that a double click issues only one key. Answers
+    without a redirect, because the key is never shown again."""
     if not form.is_valid():
         return _page(request, agent, "new", status=HTTPStatus.UNPROCESSABLE_ENTITY, form=form)
     if form.cleaned_data["version"] != _number_of_keys(agent):

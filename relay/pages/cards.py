@@ -1,4 +1,5 @@
-"""Shows an agent's card. Owners of its team publish and change it; other members read it."""
+"""Shows an agent's card. Owners of the agent's team publish and change the card; other members read
+it."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ from accounts.access.objects import agents_of, is_owner
 from accounts.access.owners import owners_only, still_owned
 from accounts.access.requests import PersonRequest, actor
 from accounts.models import Agent
+from accounts.sign_in.reauthentication import ask_if_stale
 from database.clock import database_now
-from inbox.people.sign_in.reauthentication import ask_if_stale
 from pages.confirmation import confirmation_page
 from pages.page import form_page, page
 from pages.redirects import SeeOther
@@ -39,7 +40,7 @@ def agent_card(request: PersonRequest, pk: UUID) -> HttpResponse:
         if _opens_to_everyone(request, card) and (ask := ask_if_stale(request)):
             return ask
     form, skills = CardForm(card, posted(request), at=now), skill_forms(card, posted(request))
-    # Both are asked: each says its own errors.
+    # Both are validated, because each reports its own errors.
     if not all([form.is_valid(), skills.is_valid()]) or not publishing.has_url_safe_id(agent):
         return _show(request, card, form=form, skills=skills)
     fields = {**form.cleaned_data, "skills": skills.skills()}
@@ -80,14 +81,14 @@ def find_agent(request: PersonRequest, pk: UUID) -> Agent:
 
 
 def _opens_to_everyone(request: PersonRequest, card: Card) -> bool:
-    """Returns whether the form lets anonymous callers in, who may not call the agent yet. It then
-    asks for the password, as issuing a caller key does."""
+    """Returns whether the form admits anonymous callers who may not call the agent yet. In that
+    case the page asks for the password, as before issuing a caller key."""
     is_open = card.enabled and card.access == Card.Access.PUBLIC
     return request.POST.get("access") == Card.Access.PUBLIC and not is_open
 
 
 def _show(request: PersonRequest, card: Card, **forms: Any) -> HttpResponse:
-    """Renders the page, with a 422 if a form was sent and is invalid."""
+    """Renders the page, with status 422 if an invalid form was sent."""
     is_wrong = request.method == "POST"
     context = {
         "nav": "agents",

@@ -1,5 +1,5 @@
-"""Reads the forms about an agent's card and its callers. The cleaned data of each form is what its
-verb takes."""
+"""Reads the forms about an agent's card and its callers. The cleaned data of each form are the
+arguments of its verb."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from accounts.models import SINGLE_LINE
 from inbox.agents.forms import ExpiryForm
 from pages.characters.names import visible
 from pages.fields import INPUT
-from relay.cards.skills import SKILLS_AT_MOST
+from relay.cards.skills import MAX_SKILLS
 from relay.models import CallerKey, Card
 from relay.models.cards import LONGEST_RUN, check_media_type
 
@@ -35,7 +35,7 @@ THE_REST = [
 
 
 class LinesField(forms.CharField):
-    """Reads a list with one item on each line; forms send line ends as CRLF."""
+    """Reads a list with one item on each line. Forms send line ends as CRLF."""
 
     def __init__(self, *, rows: int, **kwargs: Any) -> None:
         widget = forms.Textarea(attrs={**INPUT, "rows": rows, "spellcheck": "false"})
@@ -114,7 +114,7 @@ class CardForm(forms.Form):
         max_length=32,
         validators=[SINGLE_LINE],
         widget=forms.TextInput(attrs={**INPUT, "spellcheck": "false"}),
-        help_text="Leave it as it is to increase it with each change.",
+        help_text="If you leave the version as it is, Wake increases it with each change.",
     )
 
     def __init__(self, card: Card, data: QueryDict | None, *, at: datetime) -> None:
@@ -194,7 +194,8 @@ class SkillForm(forms.Form):
 
 
 class Skills(SkillFormSet):
-    """Reads the skills of a card, each with a box to remove it, and an empty one to add another."""
+    """Reads the skills of a card. Each skill has a checkbox to remove it, and an empty skill allows
+    adding another."""
 
     def add_fields(self, form: SkillForm, index: int | None) -> None:
         super().add_fields(form, index)
@@ -206,7 +207,7 @@ class Skills(SkillFormSet):
             raise ValidationError("Two skills have the same ID.")
 
     def skills(self) -> list[dict[str, Any]]:
-        """Returns the skills as the card stores them (relay/models/cards.py)."""
+        """Returns the skills in the form that the card stores (relay/models/cards.py)."""
         return [form.skill() for form in self.forms if not _is_gone(form)]
 
 
@@ -221,9 +222,9 @@ SkillForms = forms.formset_factory(
     formset=Skills,
     extra=1,
     can_delete=True,
-    max_num=SKILLS_AT_MOST,
+    max_num=MAX_SKILLS,
     validate_max=True,
-    absolute_max=SKILLS_AT_MOST + 1,
+    absolute_max=MAX_SKILLS + 1,
 )
 
 
@@ -233,8 +234,9 @@ def skill_forms(card: Card, data: Any = None) -> Skills:
 
 
 class CallerKeyForm(ExpiryForm):
-    """Reads the name of a new key. `version` is how many keys the team had when the page was made,
-    so that the same form sent twice is recognised; keys are never deleted."""
+    """Reads the name of a new key. `version` is the number of the team's keys when the page was
+    made. Keys are never deleted, so each new key makes this number larger, and a form that is sent
+    twice is recognised."""
 
     name = forms.CharField(
         label="Name",

@@ -15,7 +15,7 @@ from relay.runs import presence
 
 
 def of_agent(agent: Agent, *, user: User, at: datetime) -> Panel:
-    """Shows whether other agents can call it, and which connectors run its tasks."""
+    """Shows whether other agents can call the agent, and which connectors run its tasks."""
     card = presence.with_runs(Card.objects.published().filter(agent=agent)).first()
     context = {
         "agent": agent,

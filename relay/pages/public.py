@@ -1,5 +1,5 @@
-"""Shows a page about an agent to people who open its address. It needs no session and shows only
-what the public card says."""
+"""Shows a page about an agent to people who open its address. The page needs no session and shows
+only the facts of the public card."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def public_page(request: HttpRequest, handle: str, name: str) -> HttpResponse:
     else:
         response = render(request, "relay/public/agent.html", _about(card))
         response["Cache-Control"] = f"public, max-age={cards.KEPT_FOR}"
-        response["Vary"] = "Accept"  # clients that do not ask for HTML are told to POST
+        response["Vary"] = "Accept"  # clients that do not accept HTML are asked to POST
     response["Content-Security-Policy"] = POLICY
     return response
 
@@ -73,7 +73,7 @@ def _about(card: Card) -> dict[str, Any]:
 
 
 def _curl(card: Card, version: str, body: dict[str, Any]) -> str:
-    """Returns an example call, in 0.3 without a header because 0.3 is the default."""
+    """Returns an example call. A call in 0.3 has no version header, because 0.3 is the default."""
     headers = ["Content-Type: application/json"]
     if version == Card.Profile.V1_0:
         headers.append("A2A-Version: 1.0")

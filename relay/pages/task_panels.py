@@ -1,5 +1,5 @@
-"""Shows tasks and how many connectors are online on the pages of the inbox
-(pages/panels.py, settings.WAKE_PANELS)."""
+"""Shows tasks and the number of online connectors on the pages of the inbox (pages/panels.py,
+settings.WAKE_PANELS)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ CONTINUED = "The task continued without an answer, so there is nothing to answer
 
 
 def of_delivery(delivery: Delivery, *, user: User, at: datetime) -> Panel | None:
-    """Shows the task of a delivery, its state, and why an answer would have no effect, if it would
-    not."""
+    """Shows the task of a delivery, its state, and why an answer would have no effect, if that is
+    so."""
     if not delivery.is_internal:
         return None
     rows = TaskDelivery.objects.select_related("task__caller", "task__context")
@@ -33,8 +33,8 @@ def of_delivery(delivery: Delivery, *, user: User, at: datetime) -> Panel | None
 
 
 def answer_status(response: Response) -> str:
-    """Says where a released answer is: by then it has moved the task, and only the agent's
-    connector may still have to fetch the run that it started."""
+    """Returns the progress of a released answer. The answer has already moved the task. Only the
+    agent's connector may still have to fetch the run."""
     if response.delivery.type != Delivery.Type.QUESTION:
         return "Saved with the task, which needed no answer."
     if response.status == Response.Status.REJECTED:
@@ -43,7 +43,7 @@ def answer_status(response: Response) -> str:
 
 
 def of_agents(agents: Collection[Agent], *, at: datetime) -> dict[UUID, str]:
-    """Says of each published agent how many connectors of it are online."""
+    """Returns how many connectors of each published agent are online."""
     published = Card.objects.published().filter(agent__in=agents).values_list("agent_id", flat=True)
     online = presence.count_online(published, at=at)
     return {pk: _connectors(online.get(pk, 0)) for pk in published}

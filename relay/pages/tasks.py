@@ -1,4 +1,4 @@
-"""Shows an agent's tasks, one task and one context: messages, artifacts, runs and events."""
+"""Shows an agent's tasks, one task or one context: messages, artifacts, runs and events."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from relay.tasks.headlines import cut
 from wake.models import File
 from wake.server.http.downloads import download
 
-MOST_EVENTS = 200
-MOST_TASKS = 100
-MOST_LINKS = 20
+MAX_EVENTS = 200
+MAX_TASKS = 100
+MAX_LINKS = 20
 LINE = 120
 LONGEST_REQUEST = 1_000_000
 NO_TEXT = "No text"
@@ -43,7 +43,7 @@ def task_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
     before = _number(request.GET.get("before", ""))
     newest, older = turns.turns_of(task, before=before)
     pushes = task.notifications.select_related("callback").defer("callback__body")
-    pushes = pushes.order_by("-generation")[:MOST_EVENTS]
+    pushes = pushes.order_by("-generation")[:MAX_EVENTS]
     artifacts, further = turns.artifacts_of(task, after=_number(request.GET.get("files", "")) or 0)
     events, has_earlier_events = _events(task)
     context = {
@@ -59,7 +59,7 @@ def task_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
         "has_earlier_events": has_earlier_events,
         "pushes": [(push, callback_line(push.callback, at=now)) for push in pushes],
         "task_deliveries": task.task_deliveries.select_related("delivery").order_by("-generation")[
-            :MOST_EVENTS
+            :MAX_EVENTS
         ],
         **_links(request, task),
     }
@@ -90,7 +90,7 @@ def task_list(request: PersonRequest, pk: UUID) -> HttpResponse:
 def context_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
     theirs = Context.objects.for_person(request.user).select_related("agent__team", "caller")
     context = get_object_or_404(theirs, pk=pk)
-    tasks = list(context.tasks.order_by("-created_at")[:MOST_TASKS])
+    tasks = list(context.tasks.order_by("-created_at")[:MAX_TASKS])
     return render(
         request,
         "relay/tasks/context.html",
@@ -108,7 +108,7 @@ def file(request: PersonRequest, pk: UUID, kind: str, row: int, number: int) -> 
 @require_safe
 @for_person
 def picture(request: PersonRequest, pk: UUID, kind: str, row: int, number: int) -> HttpResponseBase:
-    """Shows a file that is a picture, written again."""
+    """Shows a file that is a picture, after writing it again."""
     content = _file_of(find_task(request, pk), kind, row, number).content
     return picture_response(request, content, digest_of(content))
 
@@ -121,19 +121,19 @@ def find_task(request: PersonRequest, pk: UUID) -> Task:
 
 
 def _links(request: PersonRequest, task: Task) -> dict[str, TaskQuerySet]:
-    """Returns the tasks that this one refers to, and those that refer to it, which the person may
-    see. Most tasks have none."""
+    """Returns the tasks that this task refers to, and the tasks that refer to this task. Leaves out
+    tasks that the person may not see. Most tasks have none."""
     if not TaskReference.objects.of(task).exists():
         return {}
     theirs = Task.objects.for_person(request.user).select_related("agent")
     return {
-        "earlier": theirs.referred_to_by(task)[:MOST_LINKS],
-        "later": theirs.that_refer_to(task)[:MOST_LINKS],
+        "earlier": theirs.referred_to_by(task)[:MAX_LINKS],
+        "later": theirs.that_refer_to(task)[:MAX_LINKS],
     }
 
 
 def _file_of(task: Task, kind: str, row: int, number: int) -> File:
-    """Raises Http404."""
+    """Returns one file of a task. Raises Http404."""
     parts = turns.parts_of(task, kind, row)
     stored = turns.file_of(task, parts[number]) if number < len(parts) else None
     if stored is None:
@@ -142,22 +142,22 @@ def _file_of(task: Task, kind: str, row: int, number: int) -> File:
 
 
 def _events(task: Task) -> tuple[list[Event], bool]:
-    """Returns the newest events, oldest first, without the content of their artifacts, and whether
-    there are earlier ones."""
+    """Returns the newest events, oldest first, without the content of their artifacts. Also returns
+    whether there are earlier events."""
     content = [f"artifact__{name}" for name in ("parts_json", "description", "metadata_json")]
     rows = task.events.select_related("artifact").defer(*content).order_by("-pk")
-    newest = list(rows[: MOST_EVENTS + 1])
-    return newest[MOST_EVENTS - 1 :: -1], len(newest) > MOST_EVENTS
+    newest = list(rows[: MAX_EVENTS + 1])
+    return newest[MAX_EVENTS - 1 :: -1], len(newest) > MAX_EVENTS
 
 
 def _number(text: str) -> int | None:
-    """Reads the key of a row; returns None for any other text, which shows the newest page."""
+    """Reads the key of a row. Returns None for any other text; the newest page is then shown."""
     return int(text) if ROW_KEY.fullmatch(text) else None
 
 
 def _lines(tasks: list[Task]) -> list[tuple[Task, str]]:
-    """Returns each task with the first words of its request, on one line; one query. A very long
-    request is not read for its first words."""
+    """Returns each task with the first words of its request, on one line. Makes one query. Very
+    long requests are not read."""
     sent = Message.objects.filter(task__in=tasks, source=Message.Source.CALLER).order_by()
     first = sent.values("task").annotate(first=Min("pk")).values("first")
     rows = Message.objects.annotate(length=length_of("parts_json"))

@@ -10,7 +10,7 @@ from typing import Any
 from django.urls import reverse
 
 from database.encrypted_columns import length_of
-from inbox.rendering.details import Details, render
+from inbox.rendering.details import RenderedDetails, render
 from relay.content import blobs
 from relay.content.compact_json import dumps
 from relay.models import Artifact, Message, Task
@@ -21,13 +21,12 @@ from wake.models import File
 MESSAGES, ARTIFACTS = "messages", "artifacts"
 TURNS_A_PAGE = 20
 ARTIFACTS_A_PAGE = 50
-LONGEST_PAGE = 10_000_000  # characters of the content of artifacts
+LONGEST_PAGE = 10_000_000  # characters of the artifacts on one page
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFile:
-    """Shows a file by its label. `picture` is the URL of the picture that it is; empty for other
-    files."""
+    """Shows a file by its label. `picture` is the URL of a picture, and empty for other files."""
 
     label: str
     url: str
@@ -35,19 +34,19 @@ class TurnFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ShownTurn:
     """Shows a message or an artifact. `frame` is the ID of its frame on the page."""
 
     title: str
     at: datetime
-    details: Details | None
+    details: RenderedDetails | None
     files: list[TurnFile]
     frame: str
     about: str = ""
 
 
-def turns_of(task: Task, *, before: int | None) -> tuple[list[Turn], int | None]:
-    """Returns a page of the newest messages, oldest first, and where the page before it begins."""
+def turns_of(task: Task, *, before: int | None) -> tuple[list[ShownTurn], int | None]:
+    """Returns a page of the newest messages, oldest first, and where the previous page begins."""
     rows = task.messages.order_by("-pk")
     if before is not None:
         rows = rows.filter(pk__lt=before)
@@ -60,7 +59,7 @@ def turns_of(task: Task, *, before: int | None) -> tuple[list[Turn], int | None]
     return turns, messages[-1].pk if len(newest) > TURNS_A_PAGE else None
 
 
-def artifacts_of(task: Task, *, after: int) -> tuple[list[Turn], int | None]:
+def artifacts_of(task: Task, *, after: int) -> tuple[list[ShownTurn], int | None]:
     """Returns a page of artifacts, oldest first, and where the next page begins."""
     rows = task.artifacts.filter(pk__gt=after)
     sizes = list(rows.values_list("pk", length_of("parts_json"))[: ARTIFACTS_A_PAGE + 1])
@@ -93,18 +92,19 @@ def parts_of(task: Task, kind: str, row: int) -> Sequence[dict[str, Any]]:
 
 
 def file_of(task: Task, part: dict[str, Any]) -> File | None:
-    """Returns the file that a part carries, or its text or data as one; None if it has neither."""
+    """Returns the file in a part, or its text or data as a file, or None if it has none of
+    these."""
     return _as_file(part) or blobs.file_of(task, part)
 
 
 def _turn(
     task: Task, kind: str, row: Message | Artifact, *, title: str, at: datetime, about: str = ""
-) -> Turn:
+) -> ShownTurn:
     parts = list(enumerate(row.parts))
     files = [(number, part) for number, part in parts if _is_file(part) or is_cut_off(part)]
     text_parts = [part for _, part in parts if not _is_file(part)]
     page = {"wake_blocks": 1, "blocks": blocks_of(text_parts, rest=REST_IN_FILE)}
-    return Turn(
+    return ShownTurn(
         title=title,
         at=at,
         details=render(dumps(page)) if text_parts else None,

@@ -1,4 +1,4 @@
-"""Routes the relay's pages for people, which stand beside those of the inbox."""
+"""Routes the relay's pages for people, beside those of the inbox."""
 
 from django.urls import path
 

@@ -1,8 +1,8 @@
-"""Lets pages of other sites read cards and linked files in a browser (CORS), and call agents with a
-caller key only.
+"""Lets pages of other sites read cards and linked files in a browser (CORS), and call agents, but
+only with a caller key.
 
-A page without a key could otherwise call the public agents of a server that its visitor can reach
-and the page's own site cannot, such as one on an internal network.
+Otherwise a page could use its visitor's network to call public agents that the page's own site
+cannot reach, such as the agents of a server on an internal network.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ HEADERS = (
     "Accept",
     "A2A-Version",
     "A2A-Extensions",
-    "X-A2A-Extensions",  # its name in 0.3, which SDKs send as well
+    "X-A2A-Extensions",  # the header's name in 0.3, which SDKs send as well
     "Idempotency-Key",
     "Last-Event-ID",
     "Prefer",
 )
-KEPT_FOR = 600  # seconds, by browsers
+KEPT_FOR = 600  # seconds for which browsers keep the answer
 
 
 def is_preflight(request: HttpRequest) -> bool:
@@ -51,7 +51,8 @@ def preflight_response(methods: str) -> HttpResponse:
 
 
 def let_any_page_read(response: HttpResponseBase) -> HttpResponseBase:
-    """Lets any page read what its address alone opens: a card, or a file by its signed link."""
+    """Lets any page read content that is available to anyone with its address: a card, or a file by
+    its signed link."""
     response["Access-Control-Allow-Origin"] = "*"
     return response
 

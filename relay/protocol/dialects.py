@@ -1,19 +1,21 @@
-"""Translates between A2A on the wire and what rows store: messages, tasks, events and push configs.
+"""Translates messages, tasks, events and push configs between A2A on the wire and stored rows.
 
-It reads every dialect from every sender: 1.0, 0.3 with `kind`, and the mixed one of older documents
-with `type` and states like `input_required`. It writes only the canonical form of one version. Rows
-store the JSON of 1.0 (relay/models/tasks.py).
+This module reads every dialect from every sender: 1.0, 0.3 with `kind`, and the mixed dialect of
+older documents with `type` and states like `input_required`. It writes only the canonical form of
+one version. Rows store the JSON of 1.0 (relay/models/tasks.py).
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
+
+from django.db.models import Exists, F, OuterRef
 
 from relay.content import artifacts as artifact_selection
 from relay.content.history import newest
@@ -27,13 +29,17 @@ from wake.models import Delivery
 
 Json = dict[str, Any]
 
-REFERENCES_AT_MOST = 100
+MAX_REFERENCES = 100
 LONGEST_URL = 2_048
-# What an agent adds for the people it asks, in its message's metadata. Callers do not see it.
+# The member of a message's metadata in which an agent adds information for the people it asks.
+# Callers do not see this member.
 FOR_PEOPLE = "wake"
-# The ids of a task's messages that the next runs of it will answer, in its metadata.
+# In a task's metadata: the ids of the task's messages that the task's next runs will answer.
 WAITING_MESSAGES = "wakeWaitingMessages"
-# How many people have to approve what a task asks, and how many have, in its metadata.
+# In a task's metadata: the digest of its question, and the nonce, unless the nonce would confirm a
+# caller's guess at something that the caller may not see.
+DIGEST = "wakeDigest"
+# In a task's metadata: how many people have to approve its question, and how many have approved.
 QUORUM = "wakeQuorum"
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}", re.ASCII)  # RFC 9110, 5.6.2
 
@@ -57,8 +63,8 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True)
 class PushIn:
-    """Says where a caller wants pushes about a task, and in which version. Wake makes an id for an
-    empty `config_id`; `credentials` follow `scheme` in the Authorization header."""
+    """Describes where a caller wants pushes about a task, and in which version. Wake generates an
+    id for an empty `config_id`. `credentials` follow `scheme` in the Authorization header."""
 
     config_id: str
     url: str
@@ -70,7 +76,7 @@ class PushIn:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Says how a caller wants a send to be answered. Without a `history_length` there is no
+    """Describes how a caller wants a send to be answered. Without a `history_length` there is no
     limit."""
 
     blocking: bool = True
@@ -89,8 +95,8 @@ def read_message(value: Any, path: str = "message") -> Incoming:
     if message.text("role").upper().removeprefix("ROLE_") != "USER":
         raise message.wrong("role", "Must be ROLE_USER (in 0.3: user), since a caller sent it.")
     references = message.ids("referenceTaskIds")
-    if len(references) > REFERENCES_AT_MOST:
-        raise message.wrong("referenceTaskIds", f"Must have at most {REFERENCES_AT_MOST} ids.")
+    if len(references) > MAX_REFERENCES:
+        raise message.wrong("referenceTaskIds", f"Must have at most {MAX_REFERENCES} ids.")
     return Incoming(
         message_id=message_id,
         parts=read_parts(message.get("parts"), message.path_of("parts")),
@@ -102,9 +108,9 @@ def read_message(value: Any, path: str = "message") -> Incoming:
 
 
 def read_configuration(value: Any, version: Version, path: str = "configuration") -> Configuration:
-    """Reads the configuration of a send; None is an empty one. By default a send blocks: in 1.0 by
-    definition (3.2.2), and in 0.3 because its SDK reads an absent `blocking` so. Raises
-    InvalidParams."""
+    """Reads the configuration of a send. A `value` of None is read as an empty configuration. By
+    default a send blocks: in 1.0 by definition (3.2.2), and in 0.3 because the SDK of 0.3 treats a
+    send without `blocking` as blocking. Raises InvalidParams."""
     configuration = Fields({} if value is None else value, path)
     at_once, blocking = configuration.flag("returnImmediately"), configuration.flag("blocking")
     push = next((name for name in PUSH_NAMES if configuration.get(name) is not None), None)
@@ -117,7 +123,8 @@ def read_configuration(value: Any, version: Version, path: str = "configuration"
 
 
 def _modes(configuration: Fields) -> list[str]:
-    """Returns the media types that the caller accepts; what is no list of types is ignored."""
+    """Returns the media types that the caller accepts. Ignores a value that is not a list of
+    types."""
     modes = configuration.get("acceptedOutputModes")
     named = modes if isinstance(modes, list) else []
     return [mode for mode in named if isinstance(mode, str) and MEDIA_TYPE.fullmatch(mode)][:100]
@@ -131,7 +138,7 @@ def read_push(config: Fields, version: Version) -> PushIn:
     URL."""
     url = config.needed("url", longest=LONGEST_URL)
     authentication = Fields(config.object("authentication"), config.path_of("authentication"))
-    # 0.3 lists schemes to choose from; Wake sends the first.
+    # 0.3 lists schemes to choose from, and Wake uses the first scheme of the list.
     schemes = authentication.ids("schemes")
     scheme = authentication.text("scheme") or (schemes[0] if schemes else "")
     if scheme and not TOKEN.fullmatch(scheme):
@@ -179,16 +186,16 @@ def write_tasks(
     artifacts: bool = True,
     longest: int | None = None,
 ) -> list[Json]:
-    """Writes each task with at most `history_length` of its newest messages, without the one in its
-    status (relay/content/history.py), and with `longest` characters of artifacts, of all tasks.
-    Empty members are left out."""
+    """Writes each task. `history_length` limits its newest messages, without the message in its
+    status (relay/content/history.py). `longest` limits the characters of artifacts in all tasks
+    together. Empty members are left out."""
     in_status = [task.status_message_id for task in tasks]
     history = newest(tasks, history_length, without=in_status, for_caller=True)
-    # Each artifact and each later message made one more generation.
+    # Each artifact and each later message added one generation.
     later = [task for task in tasks if task.generation > 1]
     artifacts_of = artifact_selection.of_tasks(later, longest) if artifacts and later else {}
     waiting = _waiting_messages(later)
-    quorums = _quorums([task for task in later if task.state == Task.State.INPUT_REQUIRED])
+    questions = _questions([task for task in later if task.state == Task.State.INPUT_REQUIRED])
     written_tasks = []
     for task in tasks:
         context_id = task.context.context_id
@@ -200,8 +207,8 @@ def write_tasks(
             written["history"] = [
                 _message(message, context_id, version) for message in history[task.pk]
             ]
-        metadata = {WAITING_MESSAGES: waiting.get(task.pk), QUORUM: quorums.get(task.pk)}
-        if metadata := {name: value for name, value in metadata.items() if value}:
+        metadata = {WAITING_MESSAGES: waiting[task.pk]} if waiting.get(task.pk) else {}
+        if metadata := {**metadata, **questions.get(task.pk, {})}:
             written["metadata"] = metadata
         written_tasks.append(written | ({"kind": "task"} if version == "0.3" else {}))
     return written_tasks
@@ -223,8 +230,8 @@ def write_artifact(artifact: Artifact, version: Version) -> Json:
 
 
 def write_event(event: Event, version: Version) -> Json:
-    """Writes a StreamResponse: in 1.0 with exactly one member, in 0.3 the content of that
-    member."""
+    """Writes a StreamResponse. In 1.0 a StreamResponse has exactly one member. In 0.3 only the
+    content of that member is sent."""
     task = event.task
     of: Json = {"taskId": str(task.pk), "contextId": task.context.context_id}
     match event:
@@ -279,8 +286,8 @@ def _message(message: Message, context_id: str, version: Version) -> Json:
 
 
 def _metadata_for_caller(message: Message) -> Json:
-    """Returns the metadata for the caller. What an agent adds about its own question is for the
-    people who are asked."""
+    """Returns the metadata for the caller, without the agent's information for the people it
+    asks."""
     if message.source == Message.Source.CALLER:
         return message.metadata
     return {name: value for name, value in message.metadata.items() if name != FOR_PEOPLE}
@@ -294,9 +301,10 @@ def _status(
     return {"state": name, **with_message, "timestamp": write_time(at)}
 
 
-def _quorums(tasks: Sequence[Task]) -> dict[UUID, dict[str, int]]:
-    """Returns what is told of the votes on the questions of these tasks of one agent. Makes one
-    query, and three more if a question asks several people."""
+def _questions(tasks: Sequence[Task]) -> dict[UUID, Json]:
+    """Returns the metadata of each task that waits for people: the votes on its question, and the
+    digest of the question. The tasks belong to one agent. Makes one query, and three more if a
+    question asks several people."""
     if not tasks:
         return {}
     questions = Delivery.objects.filter(
@@ -304,12 +312,40 @@ def _quorums(tasks: Sequence[Task]) -> dict[UUID, dict[str, int]]:
         type=Delivery.Type.QUESTION,
         status=Delivery.Status.PENDING,
         superseded_at__isnull=True,
-        quorum__isnull=False,
     )
-    rows = list(questions.values_list("pk", "quorum", "task_delivery__task", "team"))
-    asked = {pk: quorum or 1 for pk, quorum, *_ in rows}
-    quorums = quorums_of(asked, team_id=rows[0][-1]) if rows else {}
-    return {task_id: quorums[pk].while_waiting for pk, _, task_id, _ in rows}
+    words = Message.objects.filter(task=OuterRef("task_delivery__task"), source="owner")
+    rows = list(
+        questions.annotate(has_words_of_people=Exists(words)).values(
+            "pk",
+            "quorum",
+            "team",
+            "content_hash",
+            "nonce",
+            "assumption",
+            "has_words_of_people",
+            task=F("task_delivery__task"),
+        )
+    )
+    asked = {row["pk"]: row["quorum"] for row in rows if row["quorum"]}
+    quorums = quorums_of(asked, team_id=rows[0]["team"]) if asked else {}
+    return {
+        row["task"]: {
+            **({QUORUM: quorums[row["pk"]].while_waiting} if row["pk"] in quorums else {}),
+            DIGEST: _digest(row),
+        }
+        for row in rows
+    }
+
+
+def _digest(question: Mapping[str, Any]) -> Json:
+    """Returns the digest and the nonce of a question. Leaves out the nonce if the question has the
+    words of a person or the agent's assumption, because a digest with its nonce confirms a guess,
+    and a caller may see neither the words nor the assumption."""
+    digest = {"digest": question["content_hash"]}
+    is_hidden = question["has_words_of_people"] or question["assumption"]
+    if is_hidden or not question["nonce"]:
+        return digest
+    return {**digest, "nonce": question["nonce"]}
 
 
 def _waiting_messages(tasks: Sequence[Task]) -> dict[UUID, list[str]]:

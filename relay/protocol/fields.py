@@ -1,7 +1,7 @@
-"""Reads the members of a JSON object that a caller or an agent sent.
+"""Reads the members of a JSON object from a caller or an agent.
 
-Each is found by its name in the specification or by that name in snake_case, which ProtoJSON allows
-and older clients send. Null counts as absent, and unknown members are ignored.
+Each member is found by its name in the specification. Its snake_case form, which ProtoJSON allows
+and older clients send, also works. Null counts as absent, and unknown members are ignored.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import Any
 
-# What the database keeps of an id that is not ours.
+# The database stores foreign ids up to this length.
 LONGEST_ID = 128
 LONGEST = 4_096
 _capital = re.compile(r"(?<=[a-z0-9])[A-Z]")
@@ -27,7 +27,7 @@ class InvalidParams(Exception):
 
 class Fields:
     """Reads the members of a JSON object, and knows its path in the request. Raises InvalidParams
-    if the value is no object."""
+    if the value is not an object."""
 
     def __init__(self, value: Any, path: str = "") -> None:
         self.path = path
@@ -36,7 +36,7 @@ class Fields:
         self.value: dict[str, Any] = value
 
     def has(self, name: str) -> bool:
-        """Returns whether the member is there at all, even if only as null."""
+        """Returns whether the member is present, even if it is null."""
         return name in self.value or _snake(name) in self.value
 
     def get(self, name: str) -> Any:
@@ -61,8 +61,8 @@ class Fields:
         return text
 
     def id(self, name: str) -> str:
-        """Returns an id, which is empty if the member is absent. It is stored, logged and shown, so
-        it may have only printable characters."""
+        """Returns an id, which is empty if the member is absent. Ids are stored, logged and shown,
+        so they may have only printable characters."""
         text = self.text(name, longest=LONGEST_ID)
         if not text.isprintable():
             raise self.wrong(name, "Must have only characters that print.")
@@ -118,7 +118,7 @@ class Fields:
         return value
 
     def inner(self, name: str) -> Fields:
-        """Returns the object of a member that must be there."""
+        """Returns the object of a required member."""
         return Fields(self.get(name), self.path_of(name))
 
     def wrong(self, name: str, text: str) -> InvalidParams:
@@ -128,6 +128,6 @@ class Fields:
         return f"{self.path}.{name}" if self.path else name
 
 
-@cache  # of the specification's names
+@cache  # the specification has only few names
 def _snake(name: str) -> str:
     return _capital.sub(lambda letter: f"_{letter[0].lower()}", name)

@@ -1,4 +1,4 @@
-"""Reads JSON-RPC 2.0 requests and writes its results and errors, as A2A binds it."""
+"""Reads JSON-RPC 2.0 requests, and writes results and errors, as A2A binds it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relay.protocol.fields import InvalidParams
 Json = dict[str, Any]
 Id: TypeAlias = str | int | float | None
 
-LONGEST_ID = 1_024  # characters; a stream repeats the id in each event
+LONGEST_ID = 1_024  # in characters; limited, because a stream repeats the id in each event
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -24,7 +24,7 @@ CONTENT_TYPE_NOT_SUPPORTED = -32005
 EXTENDED_CARD_NOT_CONFIGURED = -32007
 VERSION_NOT_SUPPORTED = -32009
 
-# A2A's own errors by the names that their details carry (1.0, 5.4 and 9.5).
+# A2A's own errors by the names in their details (1.0, 5.4 and 9.5).
 REASONS = {
     TASK_NOT_FOUND: "TASK_NOT_FOUND",
     TASK_NOT_CANCELABLE: "TASK_NOT_CANCELABLE",
@@ -42,8 +42,8 @@ class InvalidRequest(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Holds a request. One without an id is answered as well, under null, because A2A has no
-    notifications."""
+    """Holds a request. A request without an id is answered as well, with the id null, because A2A
+    has no notifications."""
 
     id: Id
     method: str
@@ -55,7 +55,7 @@ def id_of(value: Any) -> Id:
     id = value.get("id") if isinstance(value, dict) else None
     if isinstance(id, str) and len(id) > LONGEST_ID:
         return None
-    # To Python true is a number.
+    # In Python, true is a number.
     return id if isinstance(id, str | int | float) and not isinstance(id, bool) else None
 
 
@@ -82,8 +82,8 @@ def answered(id: Id, result: Any) -> Json:
 
 
 def refused(id: Id, code: int, message: str, details: list[Json] | None = None) -> Json:
-    """Returns an error with the details that A2A requires of its own errors, and `details` after
-    them."""
+    """Returns an error with the details that A2A requires for its own errors, followed by
+    `details`."""
     error: Json = {"code": code, "message": message}
     if data := [*_error_info(code), *(details or [])]:
         error["data"] = data

@@ -11,12 +11,12 @@ from relay.content.blobs import Json, with_urls
 from relay.protocol.fields import Fields, InvalidParams
 from relay.protocol.versions import Version
 
-# Each part is checked, stored and sent by itself.
-PARTS_AT_MOST = 1_000
+# Each part is checked, stored and sent separately.
+MAX_PARTS = 1_000
 LONGEST_TYPE = 128
 LONGEST_NAME = 255
 CONTENT = ("text", "raw", "url", "data")
-# The names of a file's content in 0.3, before it, and in drafts of 1.0.
+# The names of a file's content in 0.3, in earlier versions, and in drafts of 1.0.
 FILE_CONTENT = {
     "bytes": "raw",
     "uri": "url",
@@ -24,7 +24,7 @@ FILE_CONTENT = {
     "fileWithBytes": "raw",
     "fileWithUri": "url",
 }
-# The kinds of a part before 1.0, under `kind` or, in older documents, under `type`.
+# Before 1.0, a part has a kind under `kind` or, in older documents, under `type`.
 KINDS = {"text": ("text",), "data": ("data",), "file": ("raw", "url")}
 _urlsafe = str.maketrans("-_", "+/")
 
@@ -33,8 +33,8 @@ def read_parts(value: Any, path: str = "parts") -> list[Json]:
     """Reads one or more parts of any dialect and returns canonical ones; raises InvalidParams."""
     if not isinstance(value, list) or not value:
         raise InvalidParams(path, "Must be an array of at least one part.")
-    if len(value) > PARTS_AT_MOST:
-        raise InvalidParams(path, f"Must have at most {PARTS_AT_MOST} parts.")
+    if len(value) > MAX_PARTS:
+        raise InvalidParams(path, f"Must have at most {MAX_PARTS} parts.")
     return [_read_part(Fields(part, f"{path}[{number}]")) for number, part in enumerate(value)]
 
 
@@ -43,8 +43,8 @@ def write_parts(parts: Iterable[Json], version: Version) -> list[Json]:
 
 
 def media_types(parts: Iterable[Json]) -> list[str]:
-    """Returns the types that the parts name, and those of text and data without a name. A file
-    without a type may be anything."""
+    """Returns the types that the parts name, and the default types of text and data. A file without
+    a type may be anything."""
     unsaid = {"text": "text/plain", "data": "application/json"}
     types = (
         part.get("mediaType") or next((unsaid[kind] for kind in unsaid if kind in part), "")
@@ -65,7 +65,7 @@ def _read_part(part: Fields) -> Json:
     _check_kind(part, name)
     metadata = dict(part.object("metadata"))
     if name == "data" and metadata.get("data_part_compat") is True and isinstance(content, dict):
-        # The SDKs write other JSON so into 0.3, whose data parts can only be objects.
+        # In 0.3 data parts can only be objects, so the SDKs wrap other JSON like this.
         content = content.get("value")
         del metadata["data_part_compat"]
     media_type_0_3 = metadata.get("mediaType")
@@ -78,8 +78,8 @@ def _read_part(part: Fields) -> Json:
 
 
 def _check_kind(part: Fields, content: str) -> None:
-    """Raises InvalidParams for a part of a kind that this server does not know, or that says
-    another kind than that of its content: it must not run as something else."""
+    """Raises InvalidParams for an unknown kind of part, or if the kind contradicts the content,
+    because a part must not be treated as something else."""
     for name in ("kind", "type"):
         kind = part.get(name)
         if kind is None:
@@ -91,7 +91,7 @@ def _check_kind(part: Fields, content: str) -> None:
 
 
 def _first(given: Fields, names: Sequence[str], *, longest: int) -> str:
-    """Returns the first of these members that is there, or an empty text."""
+    """Returns the first of these members that is present, or an empty text."""
     return next((text for name in names if (text := given.text(name, longest=longest))), "")
 
 
@@ -111,7 +111,7 @@ def _content(part: Fields, names: dict[str, str]) -> tuple[str, Any]:
 
 
 def _base64(part: Fields, name: str, text: str) -> str:
-    """Returns standard, padded base64. ProtoJSON also allows the URL-safe alphabet and no
+    """Returns standard, padded base64. ProtoJSON also allows the URL-safe alphabet and missing
     padding."""
     bare = text.translate(_urlsafe).rstrip("=")
     try:
@@ -122,8 +122,8 @@ def _base64(part: Fields, name: str, text: str) -> str:
 
 
 def _older_part(part: Json) -> Json:
-    """Writes a part of 0.3, with its `kind` again as `type` for older readers. Members of a text
-    that only 1.0 has keep their names, which readers of 0.3 ignore."""
+    """Writes a part of 0.3. Its `kind` is repeated as `type` for older readers. Members of a text
+    part that exist only in 1.0 keep their names, and readers of 0.3 ignore these members."""
     rest = {key: value for key, value in part.items() if key not in CONTENT}
     if "text" in part:
         return _both("text") | {"text": part["text"]} | rest

@@ -1,7 +1,8 @@
-"""Writes what a stream sends: JSON-RPC answers as Server-Sent Events (HTML, "Server-sent events").
+"""Writes the events of a stream: JSON-RPC answers as Server-Sent Events (HTML, "Server-sent
+events").
 
-Each event of a task has an id, `TASK:GENERATION`, by which a client that was cut off says what it
-has (`Last-Event-ID`).
+Each event of a task has an id, `TASK:GENERATION`. When a client connects again, it sends the last
+id that it has (`Last-Event-ID`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from relay.protocol.dialects import Json
 from relay.protocol.versions import Version
 from wake.wire import encode
 
-# In the metadata of what is sent: counts the events of a task.
+# In the metadata of each sent object: counts the events of a task.
 GENERATION = "wakeGeneration"
 EVENT_ID = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(\d{1,10})", re.ASCII)
 
@@ -39,15 +40,16 @@ def write_answer(request: jsonrpc.Id, result: Any, *, id: str = "") -> bytes:
 
 
 def write_first(task: Task, body: Json, version: Version) -> Json:
-    """Writes the task with which a stream begins. `body` is the task on the wire."""
+    """Writes the task with which a stream begins. `body` is the task in its wire form."""
     metadata = {**body.get("metadata", {}), GENERATION: task.generation}
     body = body | {"metadata": metadata}
     return {"task": body} if version == "1.0" else body
 
 
 def write_event(event: Event, parts: list[Json], version: Version, *, final: bool) -> Json:
-    """Writes a change of a task, for streams and for pushes of 1.0. An artifact comes as the piece
-    that came with this event; `parts` are all of its parts. `final` is for 0.3: no event follows.
+    """Writes a change of a task, for streams and for pushes of 1.0. The written event contains only
+    the new piece of an artifact, although `parts` are all parts of the artifact. In 0.3, `final`
+    means that no event follows.
     """
     if event.artifact and event.part_count is not None:
         piece = parts[event.first_part : event.first_part + event.part_count]

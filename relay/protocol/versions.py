@@ -14,11 +14,12 @@ VERSION = re.compile(r"(\d{1,3}\.\d{1,3})(?:\.\d{1,6})?", re.ASCII)
 
 
 def asked_for(request: HttpRequest) -> str:
-    """Returns what the request names, in its header or in the query; empty if it names none."""
+    """Returns the version that the request names in its header or in the query, or an empty text if
+    it names none."""
     return (request.headers.get("A2A-Version") or request.GET.get("A2A-Version") or "").strip()
 
 
 def read(text: str) -> Version | None:
-    """Returns the version, whose patch number is ignored, or None for one that is unknown."""
+    """Returns the version, or None if it is unknown. The patch number is ignored."""
     match = VERSION.fullmatch(text)
     return VERSIONS.get(match[1]) if match else None

@@ -1,1 +1,1 @@
-"""Queues the runs of an agent's command, and knows which connectors are there to execute them."""
+"""Queues the runs of an agent's command, and tracks which connectors are online to execute them."""

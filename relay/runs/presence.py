@@ -1,4 +1,4 @@
-"""Counts the connectors of an agent that are online, and the runs that wait for them."""
+"""Counts the online connectors of an agent, and the runs that wait for them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from relay.models import Connector, Run
 from relay.models.cards import CardQuerySet
 from relay.models.runs import RunQuerySet
 
-# The page of a task names the connector of a run for as long.
+# For this long, the page of a task can name the connector of a run.
 KEPT_FOR = timedelta(days=30)
-MOST_SHOWN = 50
+MAX_SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Holds the connectors that are online and the runs of an agent. `seen_at` is when a connector
-    of it was last heard of, or None."""
+    """Holds the online connectors and the runs of an agent. `seen_at` is its connectors' last
+    contact, or None."""
 
     online: list[Connector]
     queued: int
@@ -33,17 +33,17 @@ class Presence:
 
 
 def with_runs(cards: CardQuerySet) -> CardQuerySet:
-    """Adds how many runs of the card's agent wait (`queued`) and are under way (`running`)."""
+    """Adds how many runs of the card's agent wait (`queued`) and execute (`running`)."""
     runs = Run.objects.filter(agent=OuterRef("agent"))
     queued, running = runs.filter(state=Run.State.QUEUED), runs.on_lease()
     return cards.annotate(queued=_number_of(queued), running=_number_of(running))
 
 
 def of(card: Any, *, at: datetime) -> Presence:
-    """Returns the presence of a card from `with_runs`; one query."""
+    """Returns the presence of a card from `with_runs`. Makes one query."""
     is_online = Exists(Connector.objects.online(at).filter(pk=OuterRef("pk")))
     rows = Connector.objects.filter(agent=card.agent_id).annotate(is_online=is_online)
-    newest: list[Any] = list(rows.order_by("-is_online", "-seen_at")[:MOST_SHOWN])
+    newest: list[Any] = list(rows.order_by("-is_online", "-seen_at")[:MAX_SHOWN])
     return Presence(
         online=[connector for connector in newest if connector.is_online],
         queued=card.queued,
@@ -58,21 +58,21 @@ def _number_of(runs: RunQuerySet) -> Coalesce:
 
 
 def count_online(agents: Iterable[UUID], *, at: datetime) -> dict[UUID, int]:
-    """Returns how many connectors of each of these agents are online, if any are."""
+    """Returns how many connectors of each agent are online. Agents without one are left out."""
     rows = Connector.objects.filter(agent__in=list(agents)).online(at)
     return dict(rows.values_list("agent_id").annotate(number=Count("pk")))
 
 
 def takes_runs(agent: Agent, *, at: datetime) -> bool:
-    """Returns whether a connector was heard of within 45 seconds, which is three heartbeats, and is
-    not draining."""
+    """Returns whether any connector that is not draining was in contact within 45 seconds, which is
+    three heartbeats."""
     return Connector.objects.filter(agent=agent, draining_at=None).online(at).exists()
 
 
 def forget_gone(*, at: datetime) -> int:
-    """Deletes connectors that were not heard of for a month, or for a day if they never had a run;
-    returns how many. The last connector of an agent stays, because it says when the agent was last
-    heard of, and so does one with a leased run."""
+    """Deletes connectors without contact for a month, or for a day if they never had a run; returns
+    how many. The last connector of an agent stays, because it shows the agent's last contact. A
+    connector with a leased run stays, too."""
     later = Connector.objects.filter(agent=OuterRef("agent"), seen_at__gt=OuterRef("seen_at"))
     runs = Run.objects.filter(connector=OuterRef("pk"))
     for_nothing = Q(~Exists(runs), seen_at__lte=at - timedelta(days=1))

@@ -1,4 +1,4 @@
-"""Queues runs, a row for each, and leases each to one connector at a time."""
+"""Queues runs as rows, and leases each run to one connector at a time."""
 
 from __future__ import annotations
 
@@ -24,24 +24,25 @@ from wake.pickups import mark_internal_picked_up
 State = Run.State
 log = logging.getLogger(__name__)
 
-# A connector sends one every HEARTBEAT; three of them may be lost.
+# A connector sends a heartbeat this often. A lease survives the loss of three heartbeats.
 HEARTBEAT = timedelta(seconds=15)
 LEASE = timedelta(seconds=60)
-ATTEMPTS_AT_MOST = 3
-# What changes in the row of a run when it is leased.
+MAX_ATTEMPTS = 3
+# Leasing a run changes these columns of its row.
 LEASED = [
     *("state", "connector", "lease", "leased_until", "attempts"),
     *("progress", "refused_from", "started_at"),
 ]
-QUEUE_AT_MOST = 500
-# How many of those may come from anonymous callers, and from one network of theirs. The rest is for
-# callers with a key, and no network takes the place of all others.
-OF_ANONYMOUS_AT_MOST, OF_A_NETWORK_AT_MOST = 400, 100
-# How many runs are read at a time, each with its message, to find those that can be leased.
+MAX_QUEUE = 500
+# How many queued runs may come from anonymous callers, and how many from one network. So callers
+# with a key always find room, and no single network can take all places.
+MAX_OF_ANONYMOUS, MAX_OF_A_NETWORK = 400, 100
+# How many runs are read at a time, each with its message, to find runs that can be leased.
 READ_AT_ONCE = 10
-# Messages that start a task do not wait for each other, so they do not count each other
-# (relay/tasks/storing.py). PostgreSQL takes 100 connections, unless more are configured.
-UNDER_WAY_AT_MOST = 100
+# How many messages may be stored at the same time. Messages that start a task do not wait for each
+# other, so none of them counts the others (relay/tasks/storing.py). Each message needs a
+# connection, and PostgreSQL takes 100 connections unless more are configured.
+MAX_UNDER_WAY = 100
 
 
 class LeaseLost(Exception):
@@ -49,8 +50,7 @@ class LeaseLost(Exception):
 
 
 def enqueue(task: Task, message: Message, *, at: datetime, decision: Json | None = None) -> Run:
-    """Queues one more run of the agent's command for this task, which the transaction has
-    locked."""
+    """Queues another run of the agent's command for this task, which the transaction has locked."""
     run = new_run(task, message, at=at, decision=decision)
     run.save(force_insert=True)
     wake_connectors(task)
@@ -63,13 +63,13 @@ def wake_connectors(task: Task) -> None:
 
 
 def wake_connectors_soon(task: Task) -> None:
-    """Wakes the connectors of the task's agent, in other processes a moment later if many tasks
-    come at once."""
+    """Wakes the connectors of the task's agent. In other processes they wake a moment later if many
+    tasks come together."""
     notify_soon(topic_of(task.agent_id))
 
 
 def new_run(task: Task, message: Message, *, at: datetime, decision: Json | None = None) -> Run:
-    """Returns a run for the caller to store, who then wakes the connectors."""
+    """Returns a run. The caller stores it, and then wakes the connectors."""
     return Run(
         agent=task.agent,
         task=task,
@@ -80,59 +80,60 @@ def new_run(task: Task, message: Message, *, at: datetime, decision: Json | None
 
 
 def has_room(agent: Agent) -> bool:
-    """Returns whether one more run may wait for this agent, which the transaction has locked."""
+    """Returns whether another run may wait for this agent, which the transaction has locked."""
     if _queued(agent) >= exact_count_from():
         wait_for_messages(agent)
-        return _queued(agent) < QUEUE_AT_MOST
+        return _queued(agent) < MAX_QUEUE
     return True
 
 
 def has_room_for_anonymous(agent: Agent, *, network: str) -> bool:
-    """Returns whether one more run of an anonymous caller may wait for this agent, which the
-    transaction has locked. Their runs are counted together, and by the network that they came
-    from."""
+    """Returns whether another run of an anonymous caller may wait for this agent, which the
+    transaction has locked. Runs of anonymous callers are counted together, and by network."""
     anonymous = Run.objects.queued(agent).order_by().filter(task__caller=None)
     of_network = Count("pk", filter=Q(task__network=network))
     counts = anonymous.aggregate(all=Count("pk"), network=of_network)
-    return bool(counts["all"] < OF_ANONYMOUS_AT_MOST and counts["network"] < OF_A_NETWORK_AT_MOST)
+    return bool(counts["all"] < MAX_OF_ANONYMOUS and counts["network"] < MAX_OF_A_NETWORK)
 
 
 def exact_count_from() -> int:
-    """Returns how many queued runs make an exact count necessary: with fewer, there is room for all
-    messages that are under way."""
-    return max(0, QUEUE_AT_MOST - UNDER_WAY_AT_MOST)
+    """Returns the number of queued runs from which an exact count is necessary. Below that number,
+    there is room for all messages that are being stored."""
+    return max(0, MAX_QUEUE - MAX_UNDER_WAY)
 
 
 def wait_for_messages(agent: Agent) -> None:
     """Locks the agent against messages that store new tasks, so that their runs can be counted
-    exactly from now on."""
+    exactly."""
     Agent.objects.select_for_update().only("pk").get(pk=agent.pk)
 
 
 def _queued(agent: Agent) -> int:
-    return Run.objects.queued(agent).order_by()[:QUEUE_AT_MOST].count()
+    return Run.objects.queued(agent).order_by()[:MAX_QUEUE].count()
 
 
 def lease(connector: Connector, *, at: datetime) -> list[Run]:
     """Leases the oldest readable runs, as many as this connector and its agent have room for. Each
     lease counts as an attempt."""
-    # Transitions of tasks wait for the agent's lock. So it is not taken for a connector without
-    # room, which asks often, nor while many runs are decrypted.
+    # Transitions of tasks wait for the agent's lock. So the lock is not taken for a connector
+    # without room, because such a connector asks often. The lock is also not held while many runs
+    # are decrypted.
     leased: list[Run] = []
     while room := _room(connector):
         ids = _oldest_readable(connector.agent, room)
         leased += (batch := _lease(connector, ids, at=at) if ids else [])
         if len(batch) == len(ids):
             break
-        # Other connectors took some of these runs first. Try again: there may be more.
+        # Other connectors leased some of these runs first. Try again, because more runs may be
+        # waiting.
     return leased
 
 
 def _oldest_readable(agent: Agent, room: int) -> list[uuid.UUID]:
     """Returns the ids of the oldest ready runs that can be decrypted, as many as there is room for.
 
-    Reads a few runs at a time: a cursor over all would make PostgreSQL write the content of the
-    whole queue to a temporary file. No run is read twice."""
+    Reads a few runs at a time, because a cursor over all runs would make PostgreSQL write the
+    content of the whole queue to a temporary file. No run is read twice."""
     ready = Run.objects.ready(agent).select_related("task__context", "message")
     readable: list[uuid.UUID] = []
     unreadable: list[uuid.UUID] = []
@@ -147,10 +148,11 @@ def _oldest_readable(agent: Agent, room: int) -> list[uuid.UUID]:
 
 @transaction.atomic
 def _lease(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> list[Run]:
-    """Leases those of the runs that are still ready. Locks the agent, so that no two connectors get
-    the same run, and all of them together never too many."""
+    """Leases those runs that are still ready. Locks the agent, so that no two connectors get the
+    same run, and that all connectors together never have too many runs."""
     agent = Agent.objects.select_for_update(no_key=True).get(pk=connector.agent_id)
-    # Asked again under the lock: a run that a closed connection leases waits until the lease ends.
+    # The room is checked again under the lock. A run leased by a closed connection stays leased
+    # until its lease ends.
     room = _room(connector)
     rows = Run.objects.ready(agent).filter(pk__in=ids)
     leased = list(rows.select_related("task__context", "task__caller", "message")[:room])
@@ -166,8 +168,8 @@ def _lease(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) ->
 
 
 def _room(connector: Connector) -> int:
-    """Returns how many more runs this connector may have: none if its connection has ended, if it
-    drains, or if its agent is paused."""
+    """Returns how many further runs this connector may have. The connector may have none if its
+    connection has ended, if it is draining, or if its agent is paused."""
     open_connection = Connector.objects.filter(
         pk=connector.pk,
         connection_id=connector.connection_id,
@@ -185,8 +187,9 @@ def _room(connector: Connector) -> int:
 
 
 def _is_readable(run: Run) -> bool:
-    """Returns whether everything that the connector needs for a run can be decrypted. If not, the
-    run waits, because the key may be missing on this server only. Other runs do not wait for it."""
+    """Returns whether everything that the connector needs for a run can be decrypted. Otherwise the
+    run waits, because the key may be missing on this server only. Other runs do not wait for such a
+    run."""
     try:
         _texts_of(run)
     except Unreadable:
@@ -196,7 +199,8 @@ def _is_readable(run: Run) -> bool:
 
 
 def _texts_of(run: Run) -> list[str]:
-    """Decrypts the texts of a run, its own first because these need no query; raises Unreadable."""
+    """Decrypts the texts of a run; raises Unreadable. The run's own texts come first, because they
+    need no query."""
     texts = [run.decision_json, run.message.parts_json, run.message.metadata_json]
     for message in history_of(run):
         texts += [message.parts_json, message.metadata_json]
@@ -204,28 +208,29 @@ def _texts_of(run: Run) -> list[str]:
 
 
 def history_of(run: Run) -> list[Message]:
-    """Returns the turns that a run is given, oldest first. A message that a later run of the task
-    will answer is not among them."""
+    """Returns the turns for a run, oldest first. Leaves out messages that a later run of the task
+    will answer."""
     later = Run.objects.filter(task=run.task_id).behind_another()
     without = list(later.values_list("message_id", flat=True))
     return newest([run.task], without=without)[run.task_id]
 
 
 def drop_queued(task: Task, *, at: datetime) -> None:
-    """Gives up the queued runs of a task. The next run reads their messages in its history."""
+    """Gives up the queued runs of a task. The task's next run finds the messages of these runs in
+    its history."""
     queued = Run.objects.filter(task=task, state=State.QUEUED)
     queued.update(state=State.EXPIRED, finished_at=at)
 
 
 @lru_cache(maxsize=1_000)
 def _say_unreadable(run_id: uuid.UUID) -> None:
-    """Logs a run only once, although it is looked at often."""
+    """Logs a run only once, although it is checked often."""
     log.error("The run %s waits: WAKE_ENCRYPTION_KEYS lacks the key of a row", run_id)
 
 
 def leased_run(run: Run, lease: uuid.UUID) -> Run:
-    """Returns the run as it is now, if this lease is its current one; raises LeaseLost. The task is
-    locked (relay/tasks/transitions.py)."""
+    """Returns the present row of a run if this lease is its current one; raises LeaseLost. The task
+    is locked (relay/tasks/transitions.py)."""
     current = Run.objects.on_lease().filter(pk=run.pk, lease=lease).first()
     if current is None:
         raise LeaseLost(LeaseLost.__doc__)
@@ -233,14 +238,15 @@ def leased_run(run: Run, lease: uuid.UUID) -> Run:
 
 
 def extend_named(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> int:
-    """Extends the leases of these runs that this connector still has; returns how many."""
+    """Extends the leases of those runs that this connector still has. Returns how many leases it
+    extended."""
     leased = Run.objects.on_lease().filter(connector=connector, pk__in=ids)
     return leased.update(leased_until=at + LEASE)
 
 
 def extend_begun(connector: Connector, *, at: datetime) -> int:
-    """Extends the leases, if they are about to end, of the runs that this connector has begun;
-    returns how many."""
+    """Extends the leases of runs that this connector has begun, if the leases are about to end.
+    Returns how many leases it extended."""
     begun_runs = Run.objects.begun_by(connector).ending(at)
     return begun_runs.update(leased_until=at + LEASE)
 
@@ -253,18 +259,18 @@ def resume(
     *,
     at: datetime,
 ) -> list[Run]:
-    """Continues the runs of a connector after it has connected again.
+    """Continues the runs of a connector that has connected again.
 
-    The connector keeps the runs that it names, unless another connector has got them since. Runs
-    that were leased to it and that it does not name never arrived, and go back to the queue. After
-    the third attempt a run stays leased instead, so that its task fails when the lease ends: the
-    run may be what crashes the connector.
+    The connector keeps the runs that it names, unless another connector has got them since. If the
+    connector does not name a run that was leased to it, the run never arrived, and goes back to the
+    queue. After the third attempt a run stays leased instead, so that its task fails when the lease
+    ends: the run may be the cause of the connector's crashes.
 
-    `leases` are those under which it has the runs. Without them, a run that another online
-    connector has stays with that one.
+    `leases` are the leases under which it has the runs. Without `leases`, other online connectors
+    keep their runs.
 
-    Returns the runs whose lease had ended meanwhile and that no other connector took; their leases
-    are renewed. After a relay was away for longer than a lease, all runs are of this kind.
+    Renews the leases that had ended meanwhile, if no other connector took the run, and returns
+    these runs. If the relay was away for longer than a lease, these are all runs.
     """
     agent = Agent.objects.select_for_update(no_key=True).get(pk=connector.agent_id)
     named = Run.objects.filter(agent=agent, pk__in=ids, lease__isnull=False)
@@ -272,7 +278,7 @@ def resume(
     named = named.filter(lease__in=leases) if leases else named.exclude(connector__in=others)
     continued = Run.objects.filter(pk__in=list(named.values_list("pk", flat=True)))
     lost = Run.objects.running(agent).filter(
-        connector=connector, state=State.LEASED, attempts__lt=ATTEMPTS_AT_MOST
+        connector=connector, state=State.LEASED, attempts__lt=MAX_ATTEMPTS
     )
     lost = lost.exclude(pk__in=continued)
     lost.filter(cancel_asked_at__isnull=False).update(state=State.EXPIRED, finished_at=at)
@@ -286,8 +292,8 @@ def resume(
 
 
 def stop_all(task: Task, *, at: datetime) -> None:
-    """Gives up the queued runs of a task that has ended, and asks connectors to stop those that
-    run."""
+    """Gives up the queued runs of an ended task, and asks connectors to stop the runs that are
+    executing."""
     drop_queued(task, at=at)
     Run.objects.filter(task=task).on_lease().filter(cancel_asked_at__isnull=True).update(
         cancel_asked_at=at

@@ -1,4 +1,4 @@
-"""Reads what an agent's command returned, as its connector reports it."""
+"""Reads the results of an agent's command, as its connector reports them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relay.protocol.parts import read_parts
 from wake.models import Delivery
 
 HIGHEST_NUMBER = 2**31 - 1
-ARTIFACTS_AT_MOST = 1_000  # of a task, and so of a result
+MAX_ARTIFACTS = 1_000  # artifacts of a task, so a result has no more
 LONGEST_ASSUMPTION = 2_000
 IRREVERSIBLE_PROCEEDS = (
     'An irreversible question cannot go ahead without an answer. Use "hold" or "abort", or leave '
@@ -22,7 +22,7 @@ IRREVERSIBLE_PROCEEDS = (
 )
 SHORTEST_WINDOW, LONGEST_WINDOW = 60, 604_800
 SMALLEST_QUORUM, LARGEST_QUORUM = 2, 5
-# The states that a run may end with; only people and callers cancel.
+# The states in which a run may end. Only people and callers cancel.
 ENDS = {
     Task.State.COMPLETED,
     Task.State.INPUT_REQUIRED,
@@ -34,8 +34,8 @@ ENDS = {
 
 @dataclass(frozen=True, slots=True)
 class ReportedArtifact:
-    """Holds an artifact, or a piece to add to one that is there. `is_last` says that no piece
-    follows. A piece with a `number` may have come as progress under that number."""
+    """Holds an artifact, or a piece to add to an existing one. `is_last` means that no piece
+    follows. A piece with a `number` may already have come as progress under that number."""
 
     artifact_id: str
     parts: list[Json]
@@ -48,9 +48,9 @@ class ReportedArtifact:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """Describes the end of a run. What the agent adds about its own question is in `metadata`,
-    under `wake`."""
+class RunResult:
+    """Describes the end of a run. The agent's additions to its question are in `metadata`, under
+    `wake`."""
 
     state: Task.State
     parts: list[Json] = field(default_factory=list)
@@ -59,18 +59,18 @@ class Outcome:
     is_direct: bool = False
 
 
-def read_result(value: Json) -> Outcome:
+def read_result(value: Json) -> RunResult:
     """Reads `{state, message{parts}|text, artifacts?, direct?, timeout_seconds?, assumption?,
     on_timeout?, priority?, quorum?, irreversible?}`. An invalid result becomes a failed run that
-    says why, because sending it again would not change it."""
+    gives the reason, because sending the same result again would not help."""
     try:
         return _read(Fields(value, "result"))
     except InvalidParams as reason:
         return failed(f"The agent's answer cannot be read: {reason}")
 
 
-def failed(why: str) -> Outcome:
-    return Outcome(Task.State.FAILED, [{"text": why}])
+def failed(why: str) -> RunResult:
+    return RunResult(Task.State.FAILED, [{"text": why}])
 
 
 def read_artifact(given: Fields) -> ReportedArtifact:
@@ -87,13 +87,13 @@ def read_artifact(given: Fields) -> ReportedArtifact:
     )
 
 
-def _read(result: Fields) -> Outcome:
+def _read(result: Fields) -> RunResult:
     state = read_state(result.needed("state"))
     if state not in ENDS:
         raise result.wrong("state", f"Must be one of {', '.join(_names(ENDS))}.")
     parts, metadata = _message_of(result)
     direct = result.flag("direct") or False
-    return Outcome(
+    return RunResult(
         state=state,
         parts=parts,
         metadata=metadata | _of_the_question(result),
@@ -106,33 +106,33 @@ def _read(result: Fields) -> Outcome:
 
 
 def _artifacts_of(result: Fields) -> list[Any]:
-    """Returns the artifacts of a result as they are given; raises InvalidParams if there are more
-    than one statement can store. Numbered pieces, which a result repeats, count by their
+    """Returns the artifacts of a result in the form that was sent. Raises InvalidParams if one
+    statement cannot store so many artifacts. Numbered pieces, which a result repeats, count as one
     artifact."""
     given = result.items("artifacts")
     known = {str(name) for one in given if (name := _piece_of(one))}
     others = sum(not _piece_of(one) for one in given)
-    if max(len(known), others) > ARTIFACTS_AT_MOST:
-        raise result.wrong("artifacts", f"Must be at most {ARTIFACTS_AT_MOST:,} artifacts.")
+    if max(len(known), others) > MAX_ARTIFACTS:
+        raise result.wrong("artifacts", f"Must be at most {MAX_ARTIFACTS:,} artifacts.")
     return given
 
 
 def _piece_of(given: Any) -> Any:
-    """Returns the id of the artifact that this is a numbered piece of; None if it is not one."""
+    """Returns the id of the artifact if this is a numbered piece; otherwise None."""
     if not isinstance(given, dict) or given.get("n") is None:
         return None
     return Fields(given).get("artifactId")
 
 
 def _whole_or_piece(given: Fields) -> ReportedArtifact:
-    """Reads an artifact of a result, which is whole unless it is a numbered piece."""
+    """Reads an artifact of a result. The artifact is whole unless it is a numbered piece."""
     artifact = read_artifact(given)
     return artifact if artifact.number else replace(artifact, is_last=True)
 
 
 def _message_of(result: Fields) -> tuple[list[Json], Json]:
-    """Returns the parts and the metadata of the message. A bare `text` becomes one part, of any
-    length."""
+    """Returns the parts and the metadata of the message. A plain `text` of any length becomes one
+    part."""
     if result.get("message") is not None:
         message = result.inner("message")
         # Only Wake writes FOR_PEOPLE.
@@ -145,9 +145,9 @@ def _message_of(result: Fields) -> tuple[list[Json], Json]:
 
 
 def _of_the_question(result: Fields) -> Json:
-    """Returns what the agent adds for the people who will be asked (docs/protocol.md, Fields).
-    Invalid values are left out, because the question itself matters more, but for those without
-    which a single person might approve too quickly: raises InvalidParams."""
+    """Returns the agent's additions for the people who will be asked (docs/protocol.md, Fields).
+    Invalid values are left out, because the question itself matters more. But raises InvalidParams
+    for invalid values of fields that keep a single person from approving too quickly."""
     seconds, on_timeout = result.get("timeout_seconds"), result.get("on_timeout")
     assumption, priority = result.get("assumption"), result.get("priority")
     given: Json = {}

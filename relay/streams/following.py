@@ -1,4 +1,4 @@
-"""Notices that tasks have new events, for all streams of this process together."""
+"""Notices new events of tasks, for all streams of this process together."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from relay.tasks.transitions import topic_of
 from wake.api.watches import Watch
 
 
-class Follower:
-    """A stream that waits for events of one task after the generation `seen`."""
+class TaskFollower:
+    """Describes a stream that waits for events of one task after the generation `seen`."""
 
     def __init__(self, task_id: UUID, seen: int) -> None:
         self.task_id = task_id
@@ -26,22 +26,22 @@ class Follower:
     def keys(self) -> Collection[UUID]:
         return [self.task_id]
 
-    def note(self, found: Mapping[UUID, int]) -> None:
-        """Takes the newest generation of the task, which is missing if its caller may not ask any
-        more."""
+    def notify(self, found: Mapping[UUID, int]) -> None:
+        """Takes the newest generation of the task. `found` lacks the task if its caller may not
+        call the agent any more."""
         generation = found.get(self.task_id)
         self.is_admitted = generation is not None
         if generation is None or generation > self.seen:
             self.woken.set()
 
 
-class TaskWatch(Watch[UUID, Follower]):
+class TaskWatch(Watch[UUID, TaskFollower]):
     COMMON_TOPIC = ACCESS_TOPIC
 
     def topic_of(self, key: UUID) -> str:
         return topic_of(key)
 
-    def read(self, keys: set[UUID], followers: set[Follower]) -> Mapping[UUID, int]:
+    def read(self, keys: set[UUID], followers: set[TaskFollower]) -> Mapping[UUID, int]:
         return reading.generations(keys, at=database_now())
 
 

@@ -1,4 +1,4 @@
-"""Counts the open streams of this process: each caller, and all together, may have so many."""
+"""Counts the open streams of this process. There is a limit for each caller, and one for all."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections import Counter
 from django.conf import settings
 
 from relay.models import CallerKey
-from wake.api.stream_places import Place, Places
+from wake.api.stream_places import Places, StreamPlace
 
-RETRY_AFTER = 30  # seconds
+RETRY_AFTER = 30  # seconds until a refused client asks again
 
-# What all streams of a caller may hold together of what it has not read yet. A first event may have
-# 30 MB, and a client that does not read is cut off after a minute only.
-UNSENT_AT_MOST = 64 * 2**20
+# Maximum unread bytes across a caller's streams. A first event may have 30 MB, and a client that
+# does not read is only disconnected after a minute.
+MAX_UNSENT = 64 * 2**20
 
-places = Places(UNSENT_AT_MOST)
-# The part of a process that streams of anonymous callers may fill together.
+places = Places(MAX_UNSENT)
+# Anonymous callers together may have this fraction of a process's streams.
 _ANONYMOUS_SHARE = 2
 
 
@@ -34,7 +34,7 @@ class TooManyStreams(Exception):
         self.retry_after = RETRY_AFTER
 
 
-def take(caller: CallerKey | None, network: str) -> Place:
+def take(caller: CallerKey | None, network: str) -> StreamPlace:
     """Takes a place for a caller's key, or for the network of an anonymous caller; raises
     TooManyStreams."""
     owner = str(caller.pk) if caller else f"network {network}"

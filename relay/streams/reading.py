@@ -1,4 +1,5 @@
-"""Reads what a stream sends from the rows: the task as it is, and the events after a generation."""
+"""Reads the events of a stream from the rows: the present task, and the events after a
+generation."""
 
 from __future__ import annotations
 
@@ -16,39 +17,41 @@ from relay.protocol.versions import Version
 from relay.tasks import transitions
 
 EVENTS_AT_ONCE = 100
-# A read stops after so much, so that a client that comes back late costs no more memory.
+# A read stops after this many bytes, so that a client that returns late costs no more memory.
 BYTES_AT_ONCE = 1_000_000
 IDS_AT_ONCE = 500
 BEGINNINGS = {Task.State.SUBMITTED, Task.State.WORKING}
-# A snapshot is read again while the task changes, and under its lock after so many times.
+# A snapshot is read again while the task changes. After this many attempts it is read under the
+# task's lock.
 ATTEMPTS = 3
 
 
 @dataclass(slots=True)
-class Batch:
-    """The next events of a task, written, and the generation up to which they were read. `direct`
-    is the message with which the agent answered instead of the task."""
+class NextEvents:
+    """Holds the next events of a task in their wire form, and the generation up to which they were
+    read. `direct` is the message with which the agent answered instead of the task."""
 
     seen: int
     chunks: list[bytes] = field(default_factory=list)
     direct: bytes = b""
     is_over: bool = False
     has_more: bool = False
-    # The caller learns more from it than that the run has begun.
+    # True if the caller learns more than that the run has begun.
     is_news: bool = False
 
 
 def events_after(
     task_id: UUID, seen: int, version: Version, request: jsonrpc.Id, *, ends: Collection[str]
-) -> Batch:
-    """Returns the events after the generation `seen` as chunks of a stream, which is over with an
-    event of a state in `ends`, unless the task has gone on. Content that was replaced later is left
-    out: what replaced it follows."""
+) -> NextEvents:
+    """Returns the events after the generation `seen` as chunks of a stream. The stream is over
+    after an event with a state in `ends`, unless the task has gone on. Content that was replaced
+    later is left out, because its replacement follows."""
     task = Task.objects.select_related("context").get(pk=task_id)
     rows = task.events.filter(generation__gt=seen).order_by("generation")
-    # The row after them, if there is one, says that the last of them is not the newest.
+    # Reads one row more than it returns. If that row exists, the last returned event is not the
+    # newest.
     events = list(rows.select_related("message")[: EVENTS_AT_ONCE + 1])
-    batch, size, artifacts = Batch(seen), 0, _Artifacts()
+    batch, size, artifacts = NextEvents(seen), 0, _Artifacts()
     for event in events[:EVENTS_AT_ONCE]:
         event.task = task
         is_newest = event is events[-1]
@@ -72,13 +75,14 @@ def events_after(
 
 
 def _is_direct(task_id: UUID) -> bool:
-    """Asks again, because the run may have ended after the task was read."""
+    """Returns whether the agent answered with a message instead of the task. Reads the row again,
+    because the run may have ended after the task was read."""
     return Task.objects.filter(pk=task_id, is_direct=True).exists()
 
 
 class _Artifacts:
-    """Loads the artifact of an event and its parts. Pieces of one artifact mostly come one after
-    the other, and each artifact may have 10 MB, so only one is in memory."""
+    """Loads the artifact of an event and its parts. Pieces of one artifact mostly follow each
+    other, and each artifact may have 10 MB, so only one is in memory."""
 
     def __init__(self) -> None:
         self._artifact: Artifact | None = None
@@ -95,8 +99,9 @@ class _Artifacts:
 
 
 def snapshot(task: Task, version: Version, *, history_length: int | None = None) -> Json:
-    """Returns the task as it is now, on the wire, and sets `task` to it. Status, artifacts and
-    messages are of one generation: an event that follows must not tell one of them again."""
+    """Returns the present task in its wire form, and updates `task`. The status, artifacts and
+    messages of the snapshot belong to the same generation, so that a later event repeats none of
+    them."""
     for _ in range(ATTEMPTS):
         body = _read_again(task, version, history_length)
         if task.generation == Task.objects.values_list("generation", flat=True).get(pk=task.pk):
@@ -113,7 +118,7 @@ def _read_again(task: Task, version: Version, history_length: int | None) -> Jso
 
 
 def generations(task_ids: Collection[UUID], *, at: datetime) -> dict[UUID, int]:
-    """Returns the generation of each of these tasks whose caller may still ask for it."""
+    """Returns the generation of each of these tasks whose caller may still call."""
     ids = list(task_ids)
     newest: dict[UUID, int] = {}
     for start in range(0, len(ids), IDS_AT_ONCE):

@@ -1,4 +1,4 @@
-"""Sends one task to one caller: first the task as it is, then each of its events once."""
+"""Sends one task to one caller: first the present task, then each of its events once."""
 
 from __future__ import annotations
 
@@ -18,26 +18,28 @@ from relay.protocol import jsonrpc, stream_events
 from relay.protocol.dialects import Json
 from relay.protocol.versions import Version
 from relay.streams import reading
-from relay.streams.following import Follower, watch
-from relay.streams.reading import Batch
+from relay.streams.following import TaskFollower, watch
+from relay.streams.reading import NextEvents
 from relay.tasks.transitions import TaskNotFound
 from wake.api.event_streams import HEARTBEAT, HEARTBEAT_SECONDS, in_thread
-from wake.api.stream_places import Place
+from wake.api.stream_places import StreamPlace
 
 log = logging.getLogger(__name__)
 
 OUTAGE_SECONDS = 2.0
 UNREAD_SECONDS = 1.0
-# An agent may answer with a message instead of a task. A stream that began with the task cannot say
-# so any more, so the task of a new run is held back for so long, or until there is news of it.
+# An agent may answer with a message instead of a task. A stream that began with the task cannot
+# switch to a message. So the stream of a new run sends its task only after this time, or earlier if
+# the task changes.
 HELD_SECONDS = 1.0
 
 
 @dataclass(slots=True)
 class TaskStream:
-    """A stream of the events after the generation `seen`, which begins with the chunk `first`.
+    """Streams the events after the generation `seen`, and begins with the chunk `first`.
 
-    It is over with an event of a state in `ends`. `write_error` turns an exception into JSON-RPC.
+    The stream is over after an event with a state in `ends`. `write_error` turns an exception into
+    JSON-RPC.
     """
 
     task_id: UUID
@@ -45,7 +47,7 @@ class TaskStream:
     version: Version
     request: jsonrpc.Id
     ends: frozenset[str]
-    place: Place
+    place: StreamPlace
     write_error: Callable[[Exception], Json]
     first: bytes = b""
     is_held: bool = False
@@ -61,7 +63,7 @@ class TaskStream:
             self.place.free()
         if self.is_over:
             return
-        follower = Follower(self.task_id, self.seen)
+        follower = TaskFollower(self.task_id, self.seen)
         with watch().follow(follower):
             if self.is_held:
                 message = await self._hold(follower)
@@ -73,9 +75,9 @@ class TaskStream:
             async for chunk in self._events(follower):
                 yield chunk
 
-    async def _hold(self, follower: Follower) -> bytes:
-        """Waits for news of the task. Returns the message that is the only answer, if it is one.
-        What fails here, or that the caller may not call any more, is said by what follows."""
+    async def _hold(self, follower: TaskFollower) -> bytes:
+        """Waits for news of the task. If the task's only answer is a message, returns that message.
+        The next step reports failures and lost access."""
         message = b""
         with suppress(TimeoutError, DatabaseError, Unreadable):
             async with asyncio.timeout(HELD_SECONDS):
@@ -89,7 +91,7 @@ class TaskStream:
         follower.woken.set()
         return message
 
-    async def _events(self, follower: Follower) -> AsyncGenerator[bytes, None]:
+    async def _events(self, follower: TaskFollower) -> AsyncGenerator[bytes, None]:
         while True:
             try:
                 await asyncio.wait_for(follower.woken.wait(), HEARTBEAT_SECONDS)
@@ -112,7 +114,8 @@ class TaskStream:
                 follower.woken.set()
                 continue
             if not self.place.reserve(sum(map(len, batch.chunks))):
-                # Other streams of this caller are not read. They are cut off within a minute.
+                # The caller does not read its other streams. Those streams are disconnected within
+                # a minute.
                 await asyncio.sleep(UNREAD_SECONDS)
                 yield HEARTBEAT
                 follower.woken.set()
@@ -126,7 +129,7 @@ class TaskStream:
             if batch.has_more:
                 follower.woken.set()
 
-    def _read(self, seen: int) -> Batch:
+    def _read(self, seen: int) -> NextEvents:
         return reading.events_after(self.task_id, seen, self.version, self.request, ends=self.ends)
 
     def _error(self, error: Exception) -> bytes:

@@ -1,1 +1,1 @@
-"""Changes tasks: as callers, people and connectors act, and as time passes."""
+"""Changes tasks when callers, people and connectors act, and as time passes."""

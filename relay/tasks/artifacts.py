@@ -1,7 +1,7 @@
 """Stores the artifacts that runs report.
 
 Deliveries of an agent wait for its lock, so large content is stored before the lock is taken, under
-ids that no reader looks for. Under the lock these rows only get their ids.
+ids that no reader looks for. Under the lock these rows get their final ids.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from relay.content import blobs
 from relay.content.compact_json import bytes_in, dumps
 from relay.models import Artifact, Blob, Task
 from relay.protocol.dialects import Json
-from relay.protocol.parts import PARTS_AT_MOST
-from relay.runs.results import ARTIFACTS_AT_MOST, ReportedArtifact
+from relay.protocol.parts import MAX_PARTS
+from relay.runs.results import MAX_ARTIFACTS, ReportedArtifact
 from relay.tasks import room, transitions
 from relay.tasks.transitions import Piece
 
-# In bytes of JSON: what is shorter is stored under the lock, in one statement less.
+# In bytes of JSON. Shorter content is stored under the lock, which saves a statement.
 LONG = 65_536
 ADOPTED = ["artifact_id", "begins"]
 CONTENT = ["name", "description", "parts_json", "metadata_json", "begins"]
@@ -35,15 +35,15 @@ class ResultTooLarge(Exception):
 
 @dataclass(slots=True)
 class Prepared:
-    """Holds reported artifacts with their parts as rows store them. `rows` are those that are
-    stored already, by their place among the artifacts."""
+    """Holds reported artifacts with their parts in the form that rows store. `rows` has the rows
+    that are stored already, by their place among the artifacts."""
 
     artifacts: Sequence[ReportedArtifact]
     parts: list[list[Json]]
     rows: dict[int, Artifact] = field(default_factory=dict)
 
     def discard(self) -> None:
-        """Deletes what was stored."""
+        """Deletes the rows that `prepare` stored."""
         Artifact.objects.filter(pk__in=[row.pk for row in self.rows.values()]).delete()
         self.discard_files(range(len(self.parts)))
 
@@ -53,8 +53,8 @@ class Prepared:
 
 
 def prepare(task_id: uuid.UUID, artifacts: Sequence[ReportedArtifact], *, at: datetime) -> Prepared:
-    """Stores large files and large content, before the agent is locked. Runs inside the transaction
-    that calls `store` or `discard` next."""
+    """Stores large files and large content before the agent is locked. Runs inside the transaction
+    that then calls `store` or `discard`."""
     parts = blobs.store_all_large(task_id, [reported.parts for reported in artifacts], at)
     prepared = Prepared(artifacts, parts)
     rows = {
@@ -70,9 +70,9 @@ def prepare(task_id: uuid.UUID, artifacts: Sequence[ReportedArtifact], *, at: da
 
 @transaction.atomic
 def store(task: Task, prepared: Prepared, *, at: datetime, seen: int = 0) -> None:
-    """Stores all artifacts or none, in a number of statements that does not grow with theirs, for a
-    task that is locked. One with the id of an earlier one replaces or continues it. Pieces with a
-    number up to `seen` are there already. Raises ResultTooLarge."""
+    """Stores all artifacts or none for a locked task. The number of statements does not grow with
+    the number of artifacts. An artifact with the id of an earlier one replaces or continues it.
+    Pieces with a number up to `seen` are already stored. Raises ResultTooLarge."""
     numbers = [n for n, one in enumerate(prepared.artifacts) if not 0 < one.number <= seen]
     prepared.discard_files(set(range(len(prepared.artifacts))) - set(numbers))
     if not numbers:
@@ -80,8 +80,8 @@ def store(task: Task, prepared: Prepared, *, at: datetime, seen: int = 0) -> Non
     ids = {prepared.artifacts[number].artifact_id for number in numbers}
     there = {row.artifact_id: row for row in task.artifacts.filter(artifact_id__in=ids)}
     count = task.artifacts.count() - len(prepared.rows)
-    if count + len(ids) - len(there) > ARTIFACTS_AT_MOST:
-        raise ResultTooLarge(f"A task has at most {ARTIFACTS_AT_MOST:,} artifacts.")
+    if count + len(ids) - len(there) > MAX_ARTIFACTS:
+        raise ResultTooLarge(f"A task has at most {MAX_ARTIFACTS:,} artifacts.")
     writing = _Writing(task, prepared, there, at)
     before = sum(map(_bytes_of, there.values()))
     pieces = [
@@ -98,7 +98,8 @@ def store(task: Task, prepared: Prepared, *, at: datetime, seen: int = 0) -> Non
 
 
 def check_room(task: Task) -> None:
-    """Raises ResultTooLarge if the task or its context holds more than its limit."""
+    """Raises ResultTooLarge if the task is above the limit of a task, or its context above the
+    limit of a context."""
     try:
         room.check_task(task)
         room.check_context(task.context)
@@ -108,8 +109,8 @@ def check_room(task: Task) -> None:
 
 @dataclass(slots=True)
 class _Writing:
-    """Writes artifacts into their rows. `there` are the rows of the task by their ids. `replaced`
-    are the parts that make room for others."""
+    """Writes artifacts into their rows. `there` has the rows of the task by their ids. `replaced`
+    collects the replaced parts."""
 
     task: Task
     prepared: Prepared
@@ -121,7 +122,7 @@ class _Writing:
     replaced: list[Json] = field(default_factory=list)
 
     def add(self, number: int, *, generation: int) -> Piece:
-        """Writes one artifact; raises ResultTooLarge."""
+        """Writes one artifact. Raises ResultTooLarge."""
         reported, parts = self.prepared.artifacts[number], self.prepared.parts[number]
         row = self.there.get(reported.artifact_id)
         if row is None:
@@ -138,7 +139,7 @@ class _Writing:
         return Piece(row, first, len(parts) - first, reported.is_last)
 
     def _new(self, number: int, *, generation: int) -> Artifact:
-        """Returns the row that is stored already, or else a new one."""
+        """Returns the row that is stored already, or a new one."""
         reported = self.prepared.artifacts[number]
         row = self.prepared.rows.get(number)
         if row is None:
@@ -171,7 +172,7 @@ def _delete_files(parts: Iterable[Json]) -> None:
 
 
 def _bytes_of(row: Artifact) -> int:
-    """Returns how much text the row stores."""
+    """Returns the size of the row's text."""
     return bytes_in(row.name, row.description, row.parts_json, row.metadata_json)
 
 
@@ -202,11 +203,11 @@ def _write(row: Artifact, reported: ReportedArtifact, parts: list[Json]) -> None
 
 
 def _together(there: list[Json], more: list[Json]) -> list[Json]:
-    """Joins the pieces of an artifact, which together may be no larger than one that comes at once;
-    raises ResultTooLarge."""
+    """Joins the pieces of an artifact. Raises ResultTooLarge if they are together larger than an
+    artifact that comes whole may be."""
     parts = there + more
-    if len(parts) > PARTS_AT_MOST:
-        raise ResultTooLarge(f"An artifact has at most {PARTS_AT_MOST:,} parts.")
+    if len(parts) > MAX_PARTS:
+        raise ResultTooLarge(f"An artifact has at most {MAX_PARTS:,} parts.")
     if bytes_in(dumps(parts)) > settings.WAKE_MAX_A2A_BYTES:
         raise ResultTooLarge(f"An artifact has at most {settings.WAKE_MAX_A2A_BYTES:,} bytes.")
     return parts

@@ -1,8 +1,8 @@
 """Shows messages and artifacts of a task as typed blocks (docs/protocol.md, Typed blocks), in the
 details of a delivery and on the pages of the task.
 
-Only the agent's current message may ask with blocks of its own. A choice or a field that a caller
-sent, or that is in an earlier turn, is shown as JSON.
+A choice or a field asks for an answer only in the agent's current message. From a caller or an
+earlier turn it is shown as JSON.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from relay.content.compact_json import dumps
 from relay.models import Artifact, Message, Task
 from relay.protocol.dialects import FOR_PEOPLE
 
-# In characters: what a page can format quickly, and how much of an earlier turn it shows.
+# Two lengths in characters: the longest text that a page can format quickly, and the length to
+# which an earlier turn is cut.
 LONGEST, LONGEST_EARLIER = 20_000, 2_000
-# In bytes, of all blocks: a page does not show details above 200 kB.
+# In bytes, for all blocks together, because a page does not show details above 200 kB.
 LONGEST_TOGETHER = 120_000
 REST = "The rest is on the page of the task."
 REST_IN_FILE = "The rest is in the file below."
 EMPTY = "No content."
 MARKDOWN = {"", "text/markdown"}
 METADATA, BESIDE = "Metadata", "Sent beside the blocks"
-# Members of a part that are its content.
+# The members of a part that are its content.
 CONTENT = {"text", "data", "url", "raw", "blob", "size"}
-# Media types that say no more than the kind of the part.
+# Media types that add nothing to the kind of the part.
 USUAL_TYPES = {"text": {"text/plain", "text/markdown"}, "data": {"application/json"}}
 
 
@@ -43,8 +44,8 @@ def speaker(message: Message, task: Task) -> str:
 
 
 def message_blocks(message: Message | None, *, proposal: Any = None) -> list[Json]:
-    """Returns the blocks of the agent's current message, with its own typed blocks as they are.
-    `proposal` is the one that the delivery has; others are shown among the blocks."""
+    """Returns the blocks of the agent's current message, with its own typed blocks unchanged.
+    `proposal` is the proposal of the delivery; other proposals are shown among the blocks."""
     blocks: list[Json] = []
     for part in message.parts if message else []:
         own = typed_blocks(part)
@@ -59,8 +60,8 @@ def message_blocks(message: Message | None, *, proposal: Any = None) -> list[Jso
 
 
 def sent_with(message: Message, *, longest: int = LONGEST) -> list[Json]:
-    """Returns the blocks of what came with a message beside its parts. The agent that runs the task
-    gets it, too. An agent's additions for people are shown as fields of the delivery."""
+    """Returns the blocks of the data that came beside the parts of a message. The agent that runs
+    the task gets them, too. An agent's additions for people are shown as fields of the delivery."""
     metadata = message.metadata
     if message.source == Message.Source.AGENT:
         metadata = {name: one for name, one in metadata.items() if name != FOR_PEOPLE}
@@ -70,7 +71,7 @@ def sent_with(message: Message, *, longest: int = LONGEST) -> list[Json]:
 
 
 def typed_blocks(part: Json) -> Json | None:
-    """Returns the data of a part that is a page of typed blocks, else None."""
+    """Returns the data of a part if it is a page of typed blocks; otherwise None."""
     match part.get("data"):
         case {"wake_blocks": 1, "blocks": list()}:
             page: Json = part["data"]
@@ -88,8 +89,8 @@ def artifact_blocks(artifact: Artifact) -> list[Json]:
 def blocks_of(
     parts: Iterable[Json], title: str = "", *, longest: int = LONGEST, rest: str = REST
 ) -> list[Json]:
-    """Returns one block for each part, the first with the title, and one for what came with a part.
-    `rest` ends a text that was cut off."""
+    """Returns one block for each part, and one for data that came with a part. The first block has
+    the title. `rest` is appended to a text that was cut."""
     blocks: list[Json] = []
     for part in parts:
         blocks += [_block(part, longest, rest), *_about(part, longest, rest)]
@@ -100,7 +101,7 @@ def blocks_of(
 
 
 def fitting(blocks: Iterable[Json]) -> Iterator[Json]:
-    """Returns the first blocks, as many as a page shows."""
+    """Returns the first blocks, up to the number that a page shows."""
     left = LONGEST_TOGETHER
     for block in blocks:
         left -= len(dumps(block).encode())
@@ -123,18 +124,18 @@ def file_line(part: Json) -> str:
 
 
 def is_cut_off(part: Json) -> bool:
-    """Returns whether blocks_of() leaves out a part of this text or data."""
+    """Returns whether blocks_of() cuts this text or data."""
     text = dumps(part["data"]) if "data" in part else part.get("text", "")
     return len(text) > LONGEST
 
 
 def is_file(part: Json) -> bool:
-    """Returns whether the part carries a file, and a block has only its name."""
+    """Returns whether the part is a file. A block shows only its name."""
     return part.keys().isdisjoint({"text", "data", "url"})
 
 
 def _about(part: Json, longest: int = LONGEST, rest: str = REST) -> list[Json]:
-    """Returns the block of the members that the block of the part does not show."""
+    """Returns a block for those members of a part that the part's own block does not show."""
     shown = CONTENT | ({"filename", "mediaType"} if is_file(part) else set())
     shown |= {"filename"} if "url" in part else set()
     kind = next((kind for kind in USUAL_TYPES if kind in part), "")

@@ -1,5 +1,5 @@
-"""Shows a task in the inbox of the agent's team: a delivery for each turn that concerns people,
-which replaces the one before."""
+"""Shows a task in the inbox of the agent's team. Each turn that concerns people is a delivery,
+which replaces the previous one."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ import math
 from datetime import datetime
 from typing import Any, TypedDict
 
+from accounts.audit import SYSTEM, Actor
 from database.encryption import Unreadable
 from relay.content.compact_json import dumps
 from relay.models import Event, Message, Task, TaskDelivery
 from relay.protocol.dialects import FOR_PEOPLE
 from relay.tasks.blocks import fitting, message_blocks, speaker, text_of
 from relay.tasks.delivery_details import details_json, has_parts, read_turns
-from relay.tasks.headlines import in_short
+from relay.tasks.headlines import LOOKED_AT, SUMMARY, cut, in_short
+from wake import outcomes
 from wake.deliveries import deliver
-from wake.models import Delivery
+from wake.models import Delivery, Outcome
 from wake.withdrawals import withdraw
 
 log = logging.getLogger(__name__)
@@ -37,6 +39,14 @@ FOLLOWS = {
     Type.ALERT: set[Type](),
 }
 
+# The outcome of the question that a task asked last, by the state in which the task ends.
+OUTCOMES = {
+    State.COMPLETED: Outcome.Status.DONE,
+    State.FAILED: Outcome.Status.FAILED,
+    State.CANCELED: Outcome.Status.SKIPPED,
+    State.REJECTED: Outcome.Status.SKIPPED,
+}
+
 
 class QuestionFields(TypedDict, total=False):
     """Holds the fields of a delivery that the agent sets with its question."""
@@ -50,8 +60,8 @@ class QuestionFields(TypedDict, total=False):
 
 
 def deliver_event(task: Task, event: Event) -> None:
-    """Makes a delivery if people should know of this event, and withdraws those that are out of
-    date. Runs inside the transaction of the event, which has locked the agent and the task."""
+    """Creates a delivery if people should know of this event, and withdraws outdated ones. Runs
+    inside the transaction of the event, which has locked the agent and the task."""
     if event.kind == Event.Kind.MESSAGE:
         if question := _open_question(task):
             _show(
@@ -67,6 +77,21 @@ def deliver_event(task: Task, event: Event) -> None:
         _show(task, event, kind, message=event.message, fields=_fields_set(event)) if kind else None
     )
     _withdraw_others(task, new_delivery, at=event.at)
+
+
+def report_end(task: Task, message: Message | None, *, by: Actor, at: datetime) -> None:
+    """Stores the end of a task as the outcome of its newest question. Runs inside the transaction
+    that ended the task. A task that never asked people has no outcome."""
+    questions = Delivery.objects.filter(task_delivery__task=task, type=Type.QUESTION)
+    newest = questions.filter(erased_at__isnull=True).order_by("-task_delivery__generation")
+    # The lock keeps retention from erasing the question before its outcome is stored.
+    question = newest.defer("details_json").select_for_update(of=("self",)).first()
+    if question is None:
+        return
+    summary = cut(text_of(message.parts)[:LOOKED_AT], SUMMARY) if message else ""
+    status = OUTCOMES[State(task.state)]
+    outcome = Outcome(delivery=question, status=status, summary=summary, reported_at=at)
+    outcomes.store(outcome, by=by if by.kind == "agent" else SYSTEM)
 
 
 def _kind(task: Task, event: Event) -> Type | None:
@@ -85,14 +110,15 @@ def _kind(task: Task, event: Event) -> Type | None:
 
 
 def _open_question(task: Task) -> Delivery | None:
-    """Returns the question that waits for an answer. A question whose answer is held counts as
-    answered; decide() asks again if it must."""
+    """Returns the question that waits for an answer. A question with a held answer counts as
+    answered. If the task still needs an answer later, decide() asks again."""
     rows = Delivery.objects.filter(task_delivery__task=task, type=Type.QUESTION)
     return rows.unanswered().defer("details_json").first()
 
 
 def _withdraw_others(task: Task, except_for: Delivery | None, *, at: datetime) -> None:
-    """Withdraws questions that the task has left, and all other deliveries once it has ended."""
+    """Withdraws questions that the task no longer asks. If the task has ended, withdraws all its
+    other deliveries, too."""
     rows = Delivery.objects.filter(task_delivery__task=task)
     if except_for:
         rows = rows.exclude(pk=except_for.pk)
@@ -105,7 +131,8 @@ def _show(
     task: Task, event: Event, kind: Type, *, message: Message | None, fields: QuestionFields
 ) -> Delivery:
     if fields.get("timeout_seconds") is not None and not fields.get("on_timeout"):
-        fields = {**fields, "on_timeout": Delivery.OnTimeout.HOLD}  # as unanswered.py treats it
+        # relay/tasks/unanswered.py treats such a question in the same way.
+        fields = {**fields, "on_timeout": Delivery.OnTimeout.HOLD}
     headline, summary, details = _texts(task, kind, message)
     delivery = deliver(
         task.agent,
@@ -131,9 +158,10 @@ def _earlier(task: Task, kind: Type) -> Any:
 
 
 def _texts(task: Task, kind: Type, message: Message | None) -> tuple[str, str, str]:
-    """Returns headline, summary and details. For a task that has failed they are made of what can
-    be decrypted: otherwise it would never end, and would keep its place in the agent's queue. For
-    any other task Unreadable is raised, because people should not answer what they cannot see."""
+    """Returns headline, summary and details. For a failed task the details contain only the content
+    that can be read. Otherwise the task would never end, and would keep its place in the agent's
+    queue. For any other task Unreadable is raised, because people should not answer a question that
+    they cannot see."""
     request, newest = read_turns(task, message)
     try:
         request_text = text_of(request.parts) if request and has_parts(request) else ""
@@ -182,7 +210,8 @@ def _names_of_artifacts(task: Task) -> list[str]:
 
 
 def _fields_set(event: Event) -> QuestionFields:
-    """Returns what the agent set with its question (relay/runs/results.py has checked it)."""
+    """Returns the fields that the agent set with its question (relay/runs/results.py has checked
+    them)."""
     message = event.message
     if message is None or event.state != State.INPUT_REQUIRED:
         return {}
@@ -193,7 +222,7 @@ def _fields_set(event: Event) -> QuestionFields:
 
 
 def _fields_left(question: Delivery, at: datetime) -> QuestionFields:
-    """Returns the fields of a question that is shown again, with the rest of its window."""
+    """Returns the fields of a question that is shown again, with the rest of its time."""
     seconds = None
     if question.expires_at is not None:
         left = math.ceil((question.expires_at - at).total_seconds())

@@ -1,5 +1,5 @@
 """Writes the details of a task's delivery: the agent's message, its artifacts, the request and the
-conversation so far; and its proposal, the only part that people edit
+conversation so far. Also writes its proposal, the only part that people edit
 (docs/decisions/0015-a-task-is-shown-as-blocks.md)."""
 
 from __future__ import annotations
@@ -29,24 +29,26 @@ from relay.tasks.blocks import (
     typed_blocks,
 )
 
-MOST_TURNS = 20
-# In characters of JSON; what is longer is redirected with words.
+MAX_TURNS = 20
+# In characters of JSON. People do not edit a longer proposal, but say in their answer what to
+# change.
 LONGEST_PROPOSAL = 60_000
-# Of artifacts, and of turns: the agent is locked meanwhile, and a delivery shows less of them.
+# Read limit for artifacts and turns. Longer turns are not read, because the agent is locked
+# meanwhile and a delivery shows only their beginning.
 LONGEST_READ = 1_000_000
-MOST_NAMED = 20
+MAX_NAMED = 20
 THERE = ", on the page of the task"
 
 
 def read_turns(task: Task, message: Message | None) -> tuple[Message | None, list[Message]]:
-    """Returns the first message of the task, which is the request, and the newest others, oldest
-    first, without the agent's current message. Those that are too long to be read have no parts
-    (has_parts())."""
+    """Returns the first message of the task, which is the request. Also returns the newest other
+    messages, oldest first, without the agent's current message. Turns that are too long to read
+    have no parts (has_parts())."""
     rows = task.messages.annotate(size=StoredBytes("parts_json"))
     rows = rows.defer("parts_json", "metadata_json")
     request = rows.order_by("pk").first()
     others = rows.exclude(pk__in=[one.pk for one in (message, request) if one])
-    newest = list(others.order_by("-pk")[:MOST_TURNS])
+    newest = list(others.order_by("-pk")[:MAX_TURNS])
     by_importance: list[Any] = [request, *newest] if request else newest
     short: list[int] = []
     size = 0
@@ -66,8 +68,8 @@ def has_parts(turn: Message | Artifact) -> bool:
 def details_json(
     task: Task, message: Message | None, request: Message | None, newest: list[Message]
 ) -> str:
-    """Returns the details. `message` is the agent's current message; `request` and `newest` are
-    those of read_turns()."""
+    """Returns the details. `message` is the agent's current message; `request` and `newest` come
+    from read_turns()."""
     artifacts, others_by_name = _artifacts(task)
     since = [turn for turn in newest if message and turn.pk > message.pk]
     earlier = [turn for turn in newest if turn not in since]
@@ -102,14 +104,15 @@ def _files(turns: list[Message], artifacts: list[Artifact]) -> list[str]:
     senders: list[Message | Artifact] = [*turns, *artifacts]
     parts = chain.from_iterable(one.parts for one in senders if has_parts(one))
     names = [part.get("filename") or "A file" for part in parts if is_file(part)]
-    named = [f"{name}{THERE}" for name in names[:MOST_NAMED]]
-    more = len(names) - MOST_NAMED
+    named = [f"{name}{THERE}" for name in names[:MAX_NAMED]]
+    more = len(names) - MAX_NAMED
     return [*named, f"{more:,} more files{THERE}"] if more > 0 else named
 
 
 def _older(task: Task, turns: list[Message]) -> list[str]:
-    """Returns how many messages are too old to be shown. One query, and none for a short task."""
-    if len(turns) <= MOST_TURNS:
+    """Says how many messages are too old to be shown. Makes one query, and none for a short
+    task."""
+    if len(turns) <= MAX_TURNS:
         return []
     count = task.messages.count() - len(turns)
     noun = "message" if count == 1 else "messages"
@@ -117,7 +120,7 @@ def _older(task: Task, turns: list[Message]) -> list[str]:
 
 
 def _artifacts(task: Task) -> tuple[list[Artifact], list[str]]:
-    """Returns the first artifacts, as many as are read for a delivery, and the names of the
+    """Returns the first artifacts, up to the read limit of a delivery, and the names of the
     others."""
     first: list[int] = []
     names: list[str] = []
@@ -151,8 +154,9 @@ def _titled(
 
 
 def _proposal(task: Task, message: Message | None, artifacts: list[Artifact]) -> Json | str:
-    """Returns what a person may change: the data that the agent shows, else its artifacts of this
-    run, by name if there are several, else its text."""
+    """Returns the content that a person may change. This is the data that the agent shows. Without
+    data, the content is the artifacts of this run, by name if there are several. Without artifacts,
+    the content is the agent's text."""
     parts = message.parts if message else []
     for part in parts:
         own = typed_blocks(part)
@@ -180,6 +184,6 @@ def _artifacts_of_this_run(task: Task) -> set[Any]:
 
 
 def _content(artifact: Artifact) -> Json | str:
-    """Returns the text or the one object of an artifact; empty if it consists of files."""
+    """Returns the text or the one object of an artifact; empty if it has only files."""
     data = [part["data"] for part in artifact.parts if isinstance(part.get("data"), dict)]
     return text_of(artifact.parts) or (data[0] if len(data) == 1 else "")

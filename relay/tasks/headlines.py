@@ -7,21 +7,23 @@ import re
 from pages.characters.names import is_visible
 
 HEADLINE, SUMMARY = 120, 280
-# The rest of a text is in neither. A message may have 10 MB, and `_LINK` takes the square of that.
+# The rest of a text appears neither in the headline nor in the summary. A message may have 10 MB,
+# and `_LINK` takes quadratic time.
 LOOKED_AT = 4_000
 
-# What would stand between the words of a line that is not formatted.
+# Markdown between the words of a line that is shown without formatting.
 _LINE_MARKS = re.compile(r"^\s*(?:#{1,6}\s+|>\s*|[-*+]\s+|```.*$|(?:[-*_]\s*){3,}$)")
 _LINK = re.compile(r"\[([^\]]+)\]\([^)\s]*\)")
 _MARKS = re.compile(r"\*\*|__|~~|`")
-# What one line may not have (accounts.models.SINGLE_LINE), and other blanks.
+# Characters that one line may not have (accounts.models.SINGLE_LINE), and other blanks.
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _SENTENCE = re.compile(r"(?<=[.!?:])\s")
 
 
 def in_short(text: str, *, headline: str, summary: str) -> tuple[str, str]:
-    """Returns the first line of a text, or its first sentence if that line is long, and what
-    follows. `headline` and `summary` replace what is missing."""
+    """Returns a headline and a summary. The headline is the first line of the text, or its first
+    sentence if that line is long. The summary is the text that follows. If one of them would be
+    empty, `headline` or `summary` is used instead."""
     lines = [line for line in map(_plain, text[:LOOKED_AT].splitlines()) if is_visible(line)]
     first, rest = (lines[0], " ".join(lines[1:])) if lines else ("", "")
     if len(first) > HEADLINE:
@@ -34,7 +36,7 @@ def in_short(text: str, *, headline: str, summary: str) -> tuple[str, str]:
 
 
 def cut(text: str, longest: int) -> str:
-    """Shortens a text to one line, at the end of a word if one is near."""
+    """Shortens a text to one line, and cuts at the end of a word if one is near."""
     line = _BLANKS.sub(" ", text).strip()
     if len(line) <= longest:
         return line

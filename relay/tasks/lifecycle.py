@@ -1,4 +1,4 @@
-"""Does what callers and people ask of tasks that are there: cancel, answer, wait."""
+"""Acts on existing tasks for callers and people: cancel, answer, wait."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ from wake.models import Delivery, Response
 __all__ = ["IllegalTransition", "TaskIsTerminal", "TaskNotFound", "transition"]
 
 State = Task.State
-# What a person wrote is for the agent and the team; the caller learns only the state of the task.
+# The person's text is for the agent and the team. The caller learns only the state of the task.
 DECLINED = "A person of the agent's team declined."
-# Half of the places of long polls (wake/api/long_poll.py): a crowd of anonymous callers must leave
-# room for agents that wait for answers, and for connectors that poll for runs.
+# Half of the places of long polls (wake/api/long_poll.py). Many anonymous callers must leave room
+# for agents that wait for answers, and for connectors that poll for runs.
 _places = threading.BoundedSemaphore((settings.WAKE_MAX_WAITING + 1) // 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Holds the answer to a send: a task or a message. A message alone is the answer of a run that
-    needed no task."""
+    """Holds the answer to a send: a task, or the message of a run that needed no task."""
 
     task: Task | None = None
     message: Message | None = None
@@ -43,15 +42,15 @@ class Reply:
 
 @transaction.atomic
 def cancel(task: Task, *, by: Actor, at: datetime) -> Task:
-    """Cancels a task at once, and asks its connector to stop the run; raises TaskIsTerminal."""
+    """Cancels a task immediately, and asks its connector to stop the run; raises TaskIsTerminal."""
     return transition(task.pk, State.CANCELED, by=by, at=at)
 
 
 @transaction.atomic
 def decide(task_id: uuid.UUID, *, delivery: Delivery, response: Response) -> None:
-    """Continues the task of a released answer: the agent runs again with the decision, or the task
-    is rejected. An answer to a question that is out of date changes nothing; if the task still
-    waits, it asks again."""
+    """Continues the task of a released answer. The agent runs again with the decision, or the task
+    is rejected. An answer to an outdated question changes nothing; if the task still waits, it asks
+    again."""
     task = transitions.lock(task_id)
     task_delivery = TaskDelivery.objects.get(delivery=delivery, task=task)
     at = cast(datetime, response.responded_at)
@@ -85,6 +84,8 @@ def decide(task_id: uuid.UUID, *, delivery: Delivery, response: Response) -> Non
         "edited_content": response.edited_content,
         "by": name,
         "delivery_id": str(delivery.pk),
+        "digest": delivery.content_hash,
+        "nonce": delivery.nonce,
         "generation": task_delivery.generation,
     }
     run_queue.enqueue(task, message, decision=decision, at=at)
@@ -92,9 +93,9 @@ def decide(task_id: uuid.UUID, *, delivery: Delivery, response: Response) -> Non
 
 
 def wait_for(task: Task, *, seconds: float) -> Task:
-    """Returns the task once it has ended or waits for input, or as it is after `seconds`. Returns
-    it at once, as it was given, if no connector of its agent takes runs, or if too many callers
-    wait already."""
+    """Returns the task once it has ended or waits for input, or in its present state after
+    `seconds`. Returns the task immediately, unchanged, if no connector of its agent takes runs, or
+    if too many callers wait already."""
 
     def look() -> Task:
         return Task.objects.select_related("agent", "context", "status_message").get(pk=task.pk)

@@ -1,4 +1,4 @@
-"""Queues runs again whose connector stopped responding, and fails the tasks of runs that no
+"""Queues runs again if their connector stopped responding, and fails the tasks of runs that no
 connector has leased."""
 
 from __future__ import annotations
@@ -13,27 +13,25 @@ from accounts.audit import SYSTEM
 from database.notifications import notify
 from database.sweeps import sweep
 from relay.models import Connector, Message, Run, RunQuerySet, Task
-from relay.runs.queue import ATTEMPTS_AT_MOST
+from relay.runs.queue import MAX_ATTEMPTS
 from relay.tasks import transitions
 
 LONGEST_WAIT = timedelta(days=7)
 AT_ONCE = 200
-STOPPED = (
-    f"The agent was offline: its connector stopped responding {ATTEMPTS_AT_MOST} times in a row."
-)
-TOO_LONG = f"The agent took too long, {ATTEMPTS_AT_MOST} times in a row."
+STOPPED = f"The agent was offline: its connector stopped responding {MAX_ATTEMPTS} times in a row."
+TOO_LONG = f"The agent took too long, {MAX_ATTEMPTS} times in a row."
 NEVER_FETCHED = f"The agent was offline for {LONGEST_WAIT.days} days."
 
 
 def expire_leases(*, at: datetime) -> int:
-    """Returns each run whose lease has ended to the head of the queue, or fails its task after the
-    third attempt; returns how many."""
+    """Puts each run whose lease has ended back at the head of the queue. After the third attempt it
+    fails the run's task instead. Returns how many runs there were."""
     return _sweep(Run.objects.lapsed(at), partial(_take_back, at=at))
 
 
 def take_back_of(connector: Connector, *, but: Collection[uuid.UUID], at: datetime) -> None:
-    """Takes back the runs that an earlier process of this connector had begun. The process has
-    ended, since only one can have its journal."""
+    """Takes back the runs that an earlier process of this connector had begun. The earlier process
+    has ended, because only one process at a time can use the journal."""
     for run in Run.objects.begun_by(connector).exclude(pk__in=but).order_by("created_at"):
         _take_back(run, at=at)
 
@@ -44,22 +42,23 @@ def give_up_old(*, at: datetime) -> int:
 
 
 def _sweep(runs: RunQuerySet, work: Callable[[Run], bool]) -> int:
-    """Processes runs one by one. It locks agent and task as well, which a change of the run locks
-    later."""
+    """Processes runs one by one. Locks the agent and the task before the run, because a change of
+    the run locks them as well."""
     rows = runs.select_related("task", "agent").order_by("created_at")
     return sweep(rows, work, what="runs", at_once=AT_ONCE, locks=("agent", "task", "self"))
 
 
 def _take_back(run: Run, *, at: datetime) -> bool:
     task = transitions.lock(run.task_id)
-    if task.is_terminal or run.attempts >= ATTEMPTS_AT_MOST:
+    if task.is_terminal or run.attempts >= MAX_ATTEMPTS:
         run.state, run.finished_at = Run.State.EXPIRED, at
         run.save(update_fields=["state", "finished_at"])
         if not task.is_terminal:
             is_still_leased = run.leased_until is not None and run.leased_until > at
             _fail(task, TOO_LONG if is_still_leased else STOPPED, at=at)
         return True
-    # It keeps its lease: its connector may come back before another takes it (queue.resume).
+    # The run keeps its lease, because its connector may come back before another connector takes
+    # the run (queue.resume).
     run.state = Run.State.QUEUED
     run.save(update_fields=["state"])
     notify(topic_of(task.agent_id))

@@ -1,6 +1,6 @@
-"""Makes the pushes of events that were committed, and queues them as callbacks.
+"""Makes the pushes of committed events, and queues them as callbacks.
 
-The event is the queue: `push_due_at` says that its pushes are to be made. That happens without the
+The event is the queue: `push_due_at` says that its pushes are due. Pushes are made without the
 agent's lock and in small transactions, because storing the pushes of a large result for several
 receivers takes seconds (docs/decisions/0048-pushes-are-made-from-events.md).
 """
@@ -26,24 +26,24 @@ from database.sweeps import give_way, sweep_together
 from relay.models import Artifact, Event, Message, PushConfig, PushNotification, Task
 from relay.models.tasks import EventQuerySet
 from relay.protocol import stream_events
-from relay.protocol.dialects import Json, write_tasks
+from relay.protocol.dialects import DIGEST, Json, write_tasks
 from relay.protocol.stream_events import GENERATION
 from relay.protocol.versions import Version
 from relay.tasks.pushes import HOP, KIND, TOKEN_HEADER
-from wake.callbacks.outbox import Post, queue_others
+from wake.callbacks.outbox import CallbackPost, queue_others
 from wake.wire import encode
 
 log = logging.getLogger(__name__)
 
 EVENTS_AT_ONCE = 100
-# Of one transaction, which goes on until it has so much: SQLite has one writer at a time.
+# A transaction stops after this many bytes, because SQLite has one writer at a time.
 BYTES_AT_ONCE = 4_000_000
-ROWS_AT_ONCE = 500  # of one statement
-# Artifacts of the pushes of one transaction: an agent of another server takes 10 MB.
+ROWS_AT_ONCE = 500  # rows in one statement
+# Limits the artifacts of one transaction's pushes. An agent of another server takes 10 MB.
 LONGEST_TASK = 8_000_000
-# An event that failed is left for so long, and holds no other back.
+# A failed event is tried again after this time. Other events do not wait for the failed one.
 PAUSE = timedelta(minutes=1)
-# 1.0 has a media type of its own for what is no JSON-RPC (1.0.1, 14.1).
+# 1.0 has its own media type for content that is not JSON-RPC (1.0.1, 14.1).
 CONTENT_TYPES: Mapping[Version, str] = {"1.0": "application/a2a+json", "0.3": "application/json"}
 STOPPED = Task.TERMINAL | Task.INTERRUPTED
 NO_KEY = "WAKE_ENCRYPTION_KEYS lacks the key of a row"
@@ -51,14 +51,16 @@ NO_KEY = "WAKE_ENCRYPTION_KEYS lacks the key of a row"
 Bodies = dict[tuple[int, Version], bytes]
 
 
-def queue_due(*, at: datetime) -> int:
-    """Queues the pushes of all due events, one for each config of their tasks. Returns how many
-    events and pushes it settled."""
+def queue_due(*, at: datetime, bytes_at_once: int = BYTES_AT_ONCE) -> int:
+    """Queues the pushes of all due events: one push for each config of the event's task. Each
+    transaction queues about `bytes_at_once` bytes. Returns how many events and pushes it
+    settled."""
     due = Event.objects.with_due_pushes(at).select_related("task__agent", "task__context")
     postpone = partial(_postpone, to=at + PAUSE)
+    queue = partial(_queue, bytes_at_once=bytes_at_once)
     settled, began = 0, time.monotonic()
     while some := sweep_together(
-        due, _queue, what="events", at_once=EVENTS_AT_ONCE, postpone=postpone
+        due, queue, what="events", at_once=EVENTS_AT_ONCE, postpone=postpone
     ):
         settled += some
         give_way(since=began)
@@ -67,8 +69,8 @@ def queue_due(*, at: datetime) -> int:
 
 
 def queue_due_of(task: Task, *, at: datetime) -> None:
-    """Queues the pushes of what has happened to one task, before a config of it is deleted. Waits
-    for a sweep that is making them."""
+    """Queues the pushes of past events of one task, before one of its configs is deleted. Waits for
+    a sweep that is making them."""
     due = Event.objects.with_due_pushes(at).filter(task=task)
     while _queue_first(due):
         pass
@@ -76,7 +78,8 @@ def queue_due_of(task: Task, *, at: datetime) -> None:
 
 @transaction.atomic
 def _queue_first(due: EventQuerySet) -> bool:
-    """Returns whether there was an event, which may have pushes left."""
+    """Queues pushes of the first due event, and returns whether there was one. The event may have
+    more pushes left."""
     first = due.select_related("task__agent", "task__context").select_for_update(of=("self",))[:1]
     events = list(first)
     if events:
@@ -88,23 +91,23 @@ def _postpone(event_id: int, *, to: datetime) -> None:
     Event.objects.filter(pk=event_id).update(push_due_at=to)
 
 
-def _queue(events: Sequence[Event]) -> int:
-    """Queues pushes of the first of these events, as many as one transaction takes. What it has
-    queued is recorded, so that the next one goes on with the next config."""
-    events = _loaded(events)
+def _queue(events: Sequence[Event], *, bytes_at_once: int = BYTES_AT_ONCE) -> int:
+    """Queues pushes of the first of these events, up to the limit of one transaction. Records the
+    queued pushes, so that the next transaction continues with the next config."""
+    events = _loaded(events, bytes_at_once=bytes_at_once)
     receivers = _receivers(events)
     try:
         bodies = _bodies(events, receivers)
     except Unreadable:
         if len(events) > 1:
-            raise  # each is tried alone next
+            raise  # the next attempt tries each event alone
         log.error("No push of task %s: %s", events[0].task_id, NO_KEY)  # noqa: TRY400
         receivers, bodies = {}, {}
-    made: list[tuple[Event, PushConfig, Post]] = []
+    made: list[tuple[Event, PushConfig, CallbackPost]] = []
     settled, size = [], 0
     for event in events:
         for config in receivers.get(event.pk, ()):
-            if size > BYTES_AT_ONCE:
+            if size > bytes_at_once:
                 break
             if post := _post(event, config, bodies):
                 made.append((event, config, post))
@@ -116,7 +119,7 @@ def _queue(events: Sequence[Event]) -> int:
     return len(made) + len(settled)
 
 
-def _loaded(events: Sequence[Event]) -> list[Event]:
+def _loaded(events: Sequence[Event], *, bytes_at_once: int) -> list[Event]:
     """Returns the first events with their messages and artifacts, as many as fit into memory."""
     messages = [event.message_id for event in events if event.message_id]
     artifacts = [event.artifact_id for event in events if event.artifact_id]
@@ -126,9 +129,10 @@ def _loaded(events: Sequence[Event]) -> list[Event]:
     size = 0
     for event in events:
         size += message_bytes.pop(event.message_id, 0)
-        size += artifact_bytes.pop(event.artifact_id, 0)  # once for all of its pieces
+        # Each artifact is counted once for all of its pieces.
+        size += artifact_bytes.pop(event.artifact_id, 0)
         size += event.task.stored_bytes if event.state in STOPPED else 0
-        if first and size > BYTES_AT_ONCE:
+        if first and size > bytes_at_once:
             break
         first.append(event)
     prefetch_related_objects(first, "message", "artifact")
@@ -140,7 +144,7 @@ def _lengths(rows: QuerySet[Any]) -> dict[int | None, int]:
 
 
 def _receivers(events: Sequence[Event]) -> dict[int, list[PushConfig]]:
-    """Returns the configs to which a push of each event is still to be made."""
+    """Returns the configs that still need a push of each event."""
     configs = defaultdict(list)
     for config in PushConfig.objects.filter(task__in={event.task_id for event in events}):
         configs[config.task_id].append(config)
@@ -159,9 +163,9 @@ def _receivers(events: Sequence[Event]) -> dict[int, list[PushConfig]]:
 
 
 def _is_told(config: PushConfig, event: Event) -> bool:
-    """Returns whether a config gets a push of this event. In 0.3 a push is the whole task, so that
-    a push of each artifact would repeat all of those before it: they come when the task stops.
-    Content that was replaced is left out, because what replaced it follows."""
+    """Returns whether a config gets a push of this event. In 0.3 a push is the whole task, so a
+    push for each artifact would repeat all earlier artifacts. Instead, the artifacts are pushed
+    when the task stops. Replaced content is left out, because its replacement follows."""
     is_new = event.generation > config.after_generation and not event.is_replaced
     return is_new and (_version(config) == "1.0" or event.kind == Event.Kind.STATUS)
 
@@ -181,8 +185,10 @@ def _bodies(events: Sequence[Event], receivers: Mapping[int, Sequence[PushConfig
             if any(_version(config) == version for config in receivers[event.pk])
         ]
         for event, body in _written(asked_for, version):
-            of_us = {GENERATION: event.generation, HOP: event.task.hop}
+            of_us: Json = {GENERATION: event.generation, HOP: event.task.hop}
             holder = body if version == "0.3" else next(iter(body.values()))
+            if digest := holder.get("metadata", {}).get(DIGEST):
+                of_us[DIGEST] = digest
             holder["metadata"] = of_us
             bodies[event.pk, version] = encode(body)
     return bodies
@@ -190,8 +196,8 @@ def _bodies(events: Sequence[Event], receivers: Mapping[int, Sequence[PushConfig
 
 def _written(events: Sequence[Event], version: Version) -> Iterator[tuple[Event, Json]]:
     """Writes pushes: in 0.3 the task (9.5), in 1.0 a StreamResponse (4.3.3). When a task waits for
-    input or has ended, this is the whole task, so that the receiver need not fetch it. Otherwise it
-    is the change alone, or in 0.3 the task without its artifacts."""
+    input or has ended, the body is the whole task, so that the receiver need not fetch the task.
+    Otherwise the body is only the change, or in 0.3 the task without its artifacts."""
     whole = [event for event in events if _is_stop(event)]
     tasks = [_as_of(event) for event in whole]
     bodies = write_tasks(tasks, version, history_length=0, longest=LONGEST_TASK)
@@ -216,14 +222,16 @@ def _is_stop(event: Event) -> bool:
 
 
 def _as_of(event: Event) -> Task:
-    """Returns the task with the status that the event gave it: by now it may have gone on."""
+    """Returns a copy of the task with the status at the time of the event. The task itself may have
+    a newer status."""
     task = copy(event.task)
     task.state, task.status_at, task.status_message = event.state, event.at, event.message
     return task
 
 
-def _post(event: Event, config: PushConfig, bodies: Bodies) -> Post | None:
-    """Returns a push; None if the config cannot be decrypted, so that it holds no other back."""
+def _post(event: Event, config: PushConfig, bodies: Bodies) -> CallbackPost | None:
+    """Returns a push. Returns None if the config cannot be decrypted, so that the other pushes do
+    not wait for it."""
     try:
         url, headers = config.url, _headers(config)
     except Unreadable:
@@ -231,12 +239,13 @@ def _post(event: Event, config: PushConfig, bodies: Bodies) -> Post | None:
         log.error(text, event.task_id, config.pk, NO_KEY)  # noqa: TRY400 - the trace says no more
         return None
     body = bodies[event.pk, _version(config)]
-    return Post(event.task.agent, event.task_id, url, body, headers, due_at=event.at)
+    return CallbackPost(event.task.agent, event.task_id, url, body, headers, due_at=event.at)
 
 
 def _headers(config: PushConfig) -> Mapping[str, str]:
     """Returns the headers of a push. A config with a scheme and no credentials sends the token as
-    credentials, because callers give either (docs/a2a.md, Push notifications)."""
+    credentials, because some callers give a token and some give credentials (docs/a2a.md, Push
+    notifications)."""
     token = _decrypted(config.token_ciphertext)
     credentials = _decrypted(config.credentials_ciphertext) or token
     headers = {"Content-Type": CONTENT_TYPES[_version(config)]}
@@ -252,7 +261,7 @@ def _decrypted(token: str) -> str:
     return encryption.decrypt(token.encode()).decode() if token else ""
 
 
-def _store(made: Sequence[tuple[Event, PushConfig, Post]]) -> None:
+def _store(made: Sequence[tuple[Event, PushConfig, CallbackPost]]) -> None:
     callbacks = queue_others([post for _, _, post in made], kind=KIND.name)
     PushNotification.objects.bulk_create(
         (

@@ -19,7 +19,7 @@ from wake.callbacks import allowlist
 from wake.callbacks.kinds import Kind, Link
 from wake.models import Callback
 
-CONFIGS_AT_MOST = 20
+MAX_CONFIGS = 20
 TOKEN_HEADER = "X-A2A-Notification-Token"  # noqa: S105 - a name
 # Metadata for agents that are chained to the task (relay/api/incoming_pushes.py).
 HOP = "wakeHop"
@@ -29,8 +29,9 @@ def _link(callback: Callback) -> Link:
     return Link(f"task {callback.about}", reverse("task", args=[callback.about]))
 
 
-# A push goes where the task's caller asked for, so the team's list of hosts has no say. It carries
-# the headers of its config and no signature: the caller knows none of the agent's secrets.
+# The task's caller chose the destination of a push, so the team's list of hosts does not apply. A
+# push has the headers of its config and no signature, because the caller knows none of the agent's
+# secrets.
 KIND = Kind(
     name="push",
     title="A2A push",
@@ -48,20 +49,20 @@ class PushConfigNotFound(Exception):
 
 @transaction.atomic
 def create(task: Task, push: PushIn, *, at: datetime) -> PushConfig:
-    """Creates a config, or replaces the one with the same id. A task that has ended can have
-    configs, too, although it sends nothing more; an erased task cannot, because nothing would erase
-    the config. The host name is resolved when a push is sent, not now. Raises InvalidParams."""
+    """Creates a config, or replaces the one with the same id. An ended task can have configs, too,
+    although it sends no more pushes. An erased task can have none, because nothing would erase the
+    config later. The host name is resolved when a push is sent, not now. Raises InvalidParams."""
     try:
         allowlist.parse(push.url)
-    except allowlist.Refused as reason:
+    except allowlist.AddressRefused as reason:
         raise InvalidParams("url", str(reason)) from None
     rows = Task.objects.select_for_update(no_key=True).only("erased_at", "generation")
     locked = rows.get(pk=task.pk)
     if locked.erased_at is not None:
         raise InvalidParams("taskId", "This task was erased, and nothing more is sent of it.")
     config_id = push.config_id or _own_id(task, push.version)
-    if task.push_configs.exclude(config_id=config_id).count() >= CONFIGS_AT_MOST:
-        text = f"A task has at most {CONFIGS_AT_MOST} push notification configs."
+    if task.push_configs.exclude(config_id=config_id).count() >= MAX_CONFIGS:
+        text = f"A task has at most {MAX_CONFIGS} push notification configs."
         raise InvalidParams("pushNotificationConfig", text)
     fields = {
         "url": push.url,
@@ -80,8 +81,8 @@ def create(task: Task, push: PushIn, *, at: datetime) -> PushConfig:
 
 
 def get(task: Task, config_id: str = "") -> PushConfig:
-    """Returns a config by its id. Without one, as 0.3 allows, it is the config that was created
-    without an id, or else the oldest. Raises PushConfigNotFound."""
+    """Returns a config by its id. 0.3 allows a request without an id. Such a request gets the
+    config that was created without an id, or else the oldest. Raises PushConfigNotFound."""
     configs = {config.config_id: config for config in task.push_configs.all()}
     oldest = next(iter(configs.values()), None)
     config = configs.get(config_id) if config_id else configs.get(str(task.pk), oldest)
@@ -91,19 +92,21 @@ def get(task: Task, config_id: str = "") -> PushConfig:
 
 
 def get_all(task: Task) -> list[PushConfig]:
-    """Returns all configs, oldest first; a task has at most CONFIGS_AT_MOST."""
+    """Returns all configs, oldest first; a task has at most MAX_CONFIGS."""
     return list(task.push_configs.all())
 
 
 def delete(task: Task, config_id: str) -> None:
-    """Deletes a config. Nothing more is queued for it, and what is queued already is still sent, so
-    push_queue.queue_due_of() comes first. A second call changes nothing."""
+    """Deletes a config. No more pushes are queued for the config afterwards. The pushes of past
+    events must still be sent, so push_queue.queue_due_of() queues them first. A second call changes
+    nothing."""
     task.push_configs.filter(config_id=config_id).delete()
 
 
 def due_at(task: Task, *, at: datetime) -> datetime | None:
-    """Returns when the pushes of an event that this transaction stores are due: at once, or never
-    if the task has no configs. The pushes are made after the commit (relay/tasks/push_queue.py)."""
+    """Returns when the pushes of an event that this transaction stores are due: immediately, or
+    never if the task has no configs. The pushes are made after the commit
+    (relay/tasks/push_queue.py)."""
     if not task.push_configs.exists():
         return None
     signals.wake_worker_on_commit(Event)
@@ -118,8 +121,9 @@ def erase(task_ids: Collection[uuid.UUID], *, at: datetime) -> None:
 
 
 def _own_id(task: Task, version: Version) -> str:
-    """Returns an id for a config without one: the task's, by which the SDKs of 0.3 read it. There a
-    second one replaces the first; in 1.0 it gets an id of its own."""
+    """Returns an id for a config without one. In 0.3 this is the task's id, because the SDKs of 0.3
+    read the config by the task's id, and a second config replaces the first. In 1.0 this is a new
+    id."""
     own = str(task.pk)
     is_taken = version == "1.0" and task.push_configs.filter(config_id=own).exists()
     return str(uuid.uuid4()) if is_taken else own

@@ -1,4 +1,4 @@
-"""Takes in what connectors report of their leased runs: that they began, their progress and their
+"""Stores the reports of connectors about their leased runs: their start, their progress and their
 results."""
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from relay.protocol.dialects import Json
 from relay.protocol.fields import Fields
 from relay.runs import queue as run_queue
 from relay.runs.queue import LeaseLost
-from relay.runs.results import HIGHEST_NUMBER, Outcome, failed, read_artifact, read_result
+from relay.runs.results import HIGHEST_NUMBER, RunResult, failed, read_artifact, read_result
 from relay.tasks import artifacts, room, transitions
 from relay.tasks.artifacts import Prepared, ResultTooLarge
 
 State = Task.State
 
-# A task with this many messages ignores the text of further progress reports. The other half of
-# room.MESSAGES_AT_MOST is for callers, people and results.
+# A task with this many messages ignores the text of further progress reports. This is half of
+# room.MAX_MESSAGES; the other half is for callers, people and results.
 WORDS_WITHIN = 500
 # A task with this many events refuses further pieces of artifacts, because each is also a push.
 PIECES_WITHIN = 2_000
@@ -29,7 +29,7 @@ PIECES_WITHIN = 2_000
 
 @transaction.atomic
 def begin(run: Run, lease: uuid.UUID, *, at: datetime) -> None:
-    """Notes that the command was started, and sets the task to working; raises LeaseLost."""
+    """Records that the command was started, and sets the task to working; raises LeaseLost."""
     task = transitions.lock(run.task_id)
     run = run_queue.leased_run(run, lease)
     if run.state == Run.State.LEASED:
@@ -42,10 +42,10 @@ def begin(run: Run, lease: uuid.UUID, *, at: datetime) -> None:
 
 @transaction.atomic
 def record_progress(run: Run, lease: uuid.UUID, report: Json, *, at: datetime) -> bool:
-    """Takes in the progress `{n, text?, artifact?}` of a run: a message to the caller, or a piece
-    of an artifact. `n` counts up within a run, and a repeated report changes nothing. Messages
-    beyond the limit are ignored; artifacts beyond it are refused, and so are all pieces that follow
-    a refused one. Returns whether something was stored; raises LeaseLost, InvalidParams,
+    """Stores the progress `{n, text?, artifact?}` of a run: a message to the caller, or a piece of
+    an artifact. `n` counts up within a run, and a repeated report changes nothing. Messages beyond
+    the limit are ignored. Artifacts beyond the limit are refused, and so are all pieces after a
+    refused one. Returns whether something was stored; raises LeaseLost, InvalidParams,
     ResultTooLarge."""
     progress = Fields(report, "progress")
     number, text = progress.number("n", low=1, high=HIGHEST_NUMBER) or 0, progress.text("text")
@@ -70,17 +70,18 @@ def record_progress(run: Run, lease: uuid.UUID, report: Json, *, at: datetime) -
     return bool(given) or has_message
 
 
-def note_refused(run: Run, lease: uuid.UUID, number: int) -> None:
-    """Notes that the piece of an artifact with this number was refused, under the current lease of
-    its run. Later reports count on, and would make it look as if it were stored."""
+def record_refused(run: Run, lease: uuid.UUID, number: int) -> None:
+    """Records that the piece of an artifact with this number was refused, under the current lease
+    of its run. Without this record, the numbers of later reports would make the refused piece look
+    stored."""
     rows = Run.objects.on_lease().filter(pk=run.pk, lease=lease, progress__lt=number)
     rows.filter(refused_from__isnull=True).update(refused_from=number)
 
 
 def finish(run: Run, lease: uuid.UUID, result: Json, *, at: datetime) -> bool:
-    """Takes in one result of a run, under its current lease only (results.read_result describes its
-    shape); returns whether it was taken. A result for a task that has ended meanwhile is dropped,
-    and the audit records that it came."""
+    """Stores one result of a run, under its current lease only (results.read_result describes its
+    form); returns whether it was stored. A result for a task that has ended meanwhile is dropped,
+    and the audit records it."""
     try:
         return _finish(run, lease, read_result(result), at=at)
     except LeaseLost:
@@ -88,7 +89,7 @@ def finish(run: Run, lease: uuid.UUID, result: Json, *, at: datetime) -> bool:
 
 
 @transaction.atomic
-def _finish(run: Run, lease: uuid.UUID, outcome: Outcome, *, at: datetime) -> bool:
+def _finish(run: Run, lease: uuid.UUID, outcome: RunResult, *, at: datetime) -> bool:
     # The result repeats the pieces that were sent while the command worked.
     missing = [one for one in outcome.artifacts if not 0 < one.number <= run.stored_up_to]
     prepared = artifacts.prepare(run.task_id, missing, at=at)
@@ -123,9 +124,9 @@ def _finish(run: Run, lease: uuid.UUID, outcome: Outcome, *, at: datetime) -> bo
 
 @transaction.atomic
 def _store(
-    task: Task, outcome: Outcome, prepared: Prepared, *, seen: int, at: datetime
+    task: Task, outcome: RunResult, prepared: Prepared, *, seen: int, at: datetime
 ) -> Message | None:
-    """Stores a result or nothing of it; returns its message. Raises ResultTooLarge."""
+    """Stores a whole result or nothing; returns its message. Raises ResultTooLarge."""
     artifacts.store(task, prepared, seen=seen, at=at)
     if not outcome.parts:
         return None
@@ -138,22 +139,22 @@ def _store(
 
 def _check_messages(task: Task) -> None:
     """Raises ResultTooLarge if the task has no room for the answer to a question. A result that
-    ends the task needs none."""
+    ends the task needs no such room."""
     try:
         room.check_messages(task)
     except room.TaskIsFull as reason:
         raise ResultTooLarge(str(reason)) from reason
 
 
-def _add_message(task: Task, outcome: Outcome, *, at: datetime) -> Message:
+def _add_message(task: Task, outcome: RunResult, *, at: datetime) -> Message:
     source, metadata = Message.Source.AGENT, outcome.metadata
     return transitions.add_message(task, source, outcome.parts, metadata=metadata, at=at)
 
 
 def _next_state(task: Task, ended: State, *, at: datetime) -> State:
     """Returns the state of a task whose run has ended. If the caller wrote meanwhile, the next run
-    is waiting, and the task goes on. A question to people is asked all the same: they see what the
-    caller wrote, and so does the run that follows their answer."""
+    is waiting, and the task goes on. A question to people is asked anyway: the people, and the run
+    that follows their answer, see the caller's message."""
     if ended in {State.FAILED, State.REJECTED}:
         return ended
     if ended == State.INPUT_REQUIRED:

@@ -1,8 +1,8 @@
-"""Erases the content of tasks that ended longer ago than their team keeps content, and leaves what
-happened (docs/decisions/0011-erased-is-gone.md).
+"""Erases the content of tasks that ended longer ago than their team keeps content. The record of
+events stays (docs/decisions/0011-erased-is-gone.md).
 
-Deliveries of a task are erased by the rule of all deliveries (wake/retention.py), and the task with
-the last of them, so that people never open a delivery whose files are gone.
+The rule of all deliveries (wake/retention.py) erases deliveries of a task. The task is erased with
+its last delivery, so that people never open a delivery whose files are gone.
 """
 
 from __future__ import annotations
@@ -21,20 +21,22 @@ from database import sweeps
 from relay.models import Artifact, Blob, Event, Message, Run, Task, TaskDelivery, TaskQuerySet
 from relay.tasks import pushes
 from wake.models import Callback, Delivery, Retention
+from wake.retention import effective_days
 
 TASKS_AT_ONCE = 200
 
 
 def erase_old(*, at: datetime) -> int:
-    """Erases a batch of each team's tasks; returns how many. These are tasks that had no delivery,
-    and tasks whose pushes were still being sent when their last delivery was erased."""
+    """Erases a batch of each team's tasks; returns how many. Only two kinds of tasks are left for
+    this sweep: tasks that had no delivery, and tasks whose pushes were still being sent when their
+    last delivery was erased."""
     teams = Retention.objects.order_by("team").values_list("team_id", "days")
     return sweeps.each(teams, partial(_erase_of_a_team, at=at), what="teams' old tasks")
 
 
 def erase_tasks_of(delivery_ids: Collection[UUID]) -> int:
-    """Erases the tasks of these deliveries of one team, if they ended as long ago and have no other
-    delivery left. Runs inside the transaction that erased the deliveries."""
+    """Erases the tasks of these deliveries of one team, if they ended long enough ago and have no
+    other delivery left. Runs inside the transaction that erased the deliveries."""
     delivery = Delivery.objects.filter(pk__in=delivery_ids).only("team", "erased_at").first()
     retention = Retention.objects.filter(team=delivery.team_id).first() if delivery else None
     if not (delivery and delivery.erased_at and retention):
@@ -55,13 +57,14 @@ def _erase_of_a_team(team_and_days: tuple[int, int], *, at: datetime) -> int:
 
 
 def _ended(team_id: int, *, days: int, at: datetime) -> TaskQuerySet:
-    return Task.objects.filter(agent__team=team_id, terminal_at__lte=at - timedelta(days=days))
+    before = at - timedelta(days=effective_days(days))
+    return Task.objects.filter(agent__team=team_id, terminal_at__lte=before)
 
 
 def _erase(tasks: TaskQuerySet, *, at: datetime) -> int:
-    """Erases those of these tasks whose content no person and no caller waits for. A push to a
-    suspended target does not count, or an address that never answers would keep its task for
-    ever."""
+    """Erases these tasks, except those whose content a person or a caller still waits for. A push
+    to a suspended target does not count, because otherwise a task would be kept forever if an
+    address of its pushes never answers."""
     deliveries = TaskDelivery.objects.filter(task=OuterRef("pk"), delivery__erased_at__isnull=True)
     unsent = Callback.objects.unfinished().filter(push__task=OuterRef("pk"))
     unmade = Event.objects.with_unmade_pushes().filter(task=OuterRef("pk"))

@@ -1,4 +1,4 @@
-"""Limits how much is stored of a task and of its context."""
+"""Limits the stored size of a task and of its context."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db.models import Sum
 
 from relay.models import Context, Run, Task
 
-MESSAGES_AT_MOST = 1_000  # of a task, from all senders
+MAX_MESSAGES = 1_000  # messages of one task, from all senders together
 
 
 class TaskIsFull(Exception):
@@ -19,10 +19,10 @@ class ContextIsFull(Exception):
 
 
 def check_messages(task: Task) -> None:
-    """Raises TaskIsFull if the task has no room for a further message. The results of its runs that
-    have not ended have theirs already."""
+    """Raises TaskIsFull if the task has no room for a further message. Each of its unfinished runs
+    already has room for its result."""
     awaited = Run.objects.filter(task=task).unfinished().count()
-    if task.messages.count() + awaited >= MESSAGES_AT_MOST:
+    if task.messages.count() + awaited >= MAX_MESSAGES:
         raise TaskIsFull(
             "This task has reached its limit of messages. "
             "Continue in a new task of the same context."

@@ -1,11 +1,11 @@
-"""Takes the messages of callers: each creates a task, or goes to an open one."""
+"""Takes the messages of callers. Each message creates a task, or goes to an open one."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import uuid
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,17 +17,17 @@ from accounts.models import Agent, AuditEvent
 from database.idempotency import Idempotency
 from database.uuids import NIL, uuid_or_none
 from relay.content import blobs
-from relay.models import CallerKey, Card, Context, Event, Message, Task
+from relay.models import CallerKey, Card, Context, Event, Message, Task, TaskReference
 from relay.protocol.dialects import Incoming, PushIn
 from relay.protocol.fields import InvalidParams
 from relay.runs import queue as run_queue
-from relay.tasks import pushes, references, room, transitions
+from relay.tasks import pushes, room, transitions
 from relay.tasks.storing import HAS_ROOM, storing, values_of
 from relay.tasks.transitions import TaskIsTerminal, TaskNotFound, transition
 
 State = Task.State
 BUSY_SECONDS = 60
-# A version 4 UUID, as they are made here: 122 random bits.
+# A version 4 UUID, as this server generates it: 122 random bits.
 UNGUESSABLE = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE
 )
@@ -49,12 +49,12 @@ class AgentBusy(Exception):
 
 
 class OutOfDate(Exception):
-    """The card or the caller have changed since they were read, or have to be read again."""
+    """The card or the caller have changed since they were read, or must be read again."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """Holds a message, who sent it to which agent, and when."""
+    """Holds a message, its sender, its agent and its time."""
 
     card: Card
     caller: CallerKey | None
@@ -81,21 +81,23 @@ def send(
 ) -> Task:
     """Creates a task, or adds a message to an open one; returns without waiting for the agent.
 
-    `network` is that of an anonymous caller. `source` is the id and generation of another agent's
-    task that caused this one, `hop` links from the first; the same source again returns the task
-    that is there. So does the same Idempotency-Key of the same caller, once for messages that make
-    a task and once for the messages to each task. It is ignored for anonymous callers, because they
-    cannot be told apart.
+    `network` is the network of an anonymous caller. If another agent's task caused this one,
+    `source` is the id and the generation of that task. `hop` is the number of links from the first
+    task of the chain. A second call with the same source, or with the same Idempotency-Key of the
+    same caller, returns the existing task. Keys of messages that create a task, and keys of
+    messages to each task, are separate. A key is ignored for anonymous callers, because they cannot
+    be told apart.
 
     Raises TaskNotFound, TaskIsTerminal, TaskIsFull, ContextIsFull, ContextMismatch, AgentBusy,
     IdempotencyConflict, and InvalidParams; then nothing is stored. With `is_cached` it also raises
-    OutOfDate, unless card and caller are as they were read and the message asks for no other row.
+    OutOfDate, if card or caller have changed since they were read, or if the message needs another
+    row.
     """
     idempotency, network = (idempotency, "") if caller else (None, network)
     request = _Request(card, caller, incoming, address, network, hop, at)
     asks_for_more = (
         *(caller is None, idempotency, push, source, incoming.task_id, incoming.context_id),
-        *(references.uuids_in(incoming.reference_task_ids), blobs.has_large(incoming.parts)),
+        *(_uuids_in(incoming.reference_task_ids), blobs.has_large(incoming.parts)),
     )
     if not any(asks_for_more):
         return _create(request, is_cached=is_cached)
@@ -115,7 +117,7 @@ def _create_once(
     push: PushIn | None,
     source: tuple[str, int] | None,
 ) -> Task:
-    """Returns the task that was made by the same Idempotency-Key or source, or creates one. The
+    """Returns the task that the same Idempotency-Key or source created, or creates one. The
     transaction has locked the agent."""
     agent, caller, incoming = request.card.agent, request.caller, request.incoming
     fields = _link(caller, request.network, source) if source else {}
@@ -134,10 +136,10 @@ def _create_once(
         fields["idempotency_hash"] = idempotency.fingerprint
     context = _context(request) if incoming.context_id else None
     task = _create(request, context=context, **fields)
-    references.link(task, incoming.reference_task_ids)
+    _link_earlier(task, incoming.reference_task_ids)
     if context:
         room.check_context(context)
-    if push:  # after the first event, which is the answer to this call and no news
+    if push:  # after the first event, so that this event is not pushed: it answers this call
         pushes.create(task, push, at=request.at)
     return task
 
@@ -162,7 +164,7 @@ def _create(
     if failed == {HAS_ROOM}:
         with transaction.atomic():
             run_queue.wait_for_messages(card.agent)
-            failed = store(room=run_queue.QUEUE_AT_MOST)
+            failed = store(room=run_queue.MAX_QUEUE)
     if failed - {HAS_ROOM}:
         raise OutOfDate(OutOfDate.__doc__)
     if failed:
@@ -172,7 +174,7 @@ def _create(
 
 
 def _new_task(request: _Request, *, context: Context, **fields: Any) -> tuple[Task, Message]:
-    """Returns a task and its message, which are still to be stored."""
+    """Returns a task and its message, which the caller stores."""
     task = Task(
         agent=request.card.agent,
         context=context,
@@ -210,7 +212,7 @@ def _send_to_task(
 
 
 def _of_caller(agent: Agent, caller: CallerKey | None, incoming: Incoming) -> Task:
-    """Returns the caller's own task; the task of another caller is not found."""
+    """Returns the caller's own task. The task of another caller counts as not found."""
     pk = uuid_or_none(incoming.task_id) or NIL
     own = Task.objects.of_caller(agent, caller).filter(pk=pk).first()
     if own is None:
@@ -231,8 +233,8 @@ def _replayed(
     *,
     at: datetime,
 ) -> Task | None:
-    """Returns the caller's task if it already has this message, also once the task has ended.
-    Raises IdempotencyConflict."""
+    """Returns the caller's task if it already has this message, even if the task has ended. Raises
+    IdempotencyConflict."""
     if idempotency is None:
         return None
     own = Task.objects.of_caller(agent, caller).select_related("context", "status_message")
@@ -245,14 +247,14 @@ def _replayed(
 
 
 def _continue(task: Task, request: _Request, *, idempotency: Idempotency | None) -> Task:
-    """Queues a run for this message. It starts once the earlier runs of the task have ended. A
-    message to a task that waits for people starts none: they see it, and so does the run that
-    follows their answer."""
+    """Queues a run for this message. The run starts once the earlier runs of the task have ended. A
+    message to a task that waits for people starts no run: the people, and the run that follows
+    their answer, see the message."""
     card, incoming, at = request.card, request.incoming, request.at
     by = caller_actor(task.caller, request.address)
     fields = _fields_of(incoming, task)
     message = transitions.add_message(task, **fields, idempotency=idempotency, at=at)
-    references.link(task, incoming.reference_task_ids)
+    _link_earlier(task, incoming.reference_task_ids)
     room.check_task(task)
     room.check_context(task.context)
     record("task.continued", by=by, of=task, team=task.agent.team_id, at=at)
@@ -273,9 +275,9 @@ def _continue(task: Task, request: _Request, *, idempotency: Idempotency | None)
 
 
 def _link(caller: CallerKey | None, network: str, source: tuple[str, int]) -> dict[str, Any]:
-    """Returns the link from the source to a task, by which the same push is recognised. Ids of
-    other servers may be as short as "1". For anonymous callers they therefore count within one
-    network only, or a caller who guesses one would get another caller's task, or could occupy it
+    """Returns the link from the source to a task, which identifies a repeated push. Ids of other
+    servers may be as short as "1". So for anonymous callers such an id counts within one network
+    only. Otherwise a caller who guesses an id would get another caller's task, or could take the id
     first."""
     task_id, generation = source
     if caller is None:
@@ -289,9 +291,9 @@ def _new_context(request: _Request) -> Context:
 
 
 def _context(request: _Request) -> Context:
-    """Returns the caller's own context with this id, which is created if needed. All anonymous
-    callers are one caller: an id that cannot be guessed was given to them, and any other id belongs
-    to the network that used it first. Raises InvalidParams."""
+    """Returns the caller's own context with this id. Creates the context if it does not exist. All
+    anonymous callers are one caller. A context id that cannot be guessed was given to its caller by
+    Wake. Any other context id belongs to the network that used it first. Raises InvalidParams."""
     given = request.incoming.context_id
     context, is_new = Context.objects.get_or_create(
         agent=request.card.agent,
@@ -323,3 +325,22 @@ def caller_actor(caller: CallerKey | None, address: str = "") -> Actor:
     if caller is None:
         return Actor("caller", name="A caller without a key", address=address)
     return Actor("caller", str(caller.pk), caller.name, address)
+
+
+def _uuids_in(reference_task_ids: Iterable[str]) -> set[uuid.UUID]:
+    """Returns the ids that may name tasks of this server, which are UUIDs. Other servers may use
+    any text as an id."""
+    return {found for text in reference_task_ids if (found := uuid_or_none(text))}
+
+
+def _link_earlier(task: Task, reference_task_ids: Iterable[str]) -> None:
+    """Stores which tasks of this server these ids name. The tasks may belong to any caller. An
+    agent that calls another agent names the task that it works on, and that task was sent by a
+    different caller. Pages show a link to people who may see both tasks."""
+    uuids = _uuids_in(reference_task_ids) - {task.pk}
+    if not uuids:
+        return
+    earlier = Task.objects.filter(pk__in=uuids).values_list("pk", flat=True)
+    TaskReference.objects.bulk_create(
+        [TaskReference(task=task, earlier_id=pk) for pk in earlier], ignore_conflicts=True
+    )

@@ -1,4 +1,4 @@
-"""Defines the writes that store a new task, and the conditions under which they happen."""
+"""Defines the writes that store a new task, and their conditions."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MESSAGE = Given("message", "id")
 
 @cache
 def storing(*, room: int, is_cached: bool, has_context: bool) -> Chain:
-    """Returns the chain of writes that inserts a task's context, unless it has one, then the task,
-    its message, run, first event and audit event.
+    """Returns the chain of writes that inserts the task's context (unless the context exists), and
+    then the task with its message, run, first event and audit event.
 
-    Its conditions are `has_room`, that fewer than `room` runs are queued, and for a card and a
-    caller from the cache `card_as_read` and `caller_works`. It locks the agent only against an
-    exact count (relay/runs/queue.py): messages do not wait for each other, nor for the commit of
-    anything else that the agent does.
+    Its condition is `has_room`: fewer than `room` runs are queued. A cached card and caller add the
+    conditions `card_as_read` and `caller_works`. Its lock of the agent excludes only an exact count
+    (relay/runs/queue.py), so messages wait neither for each other nor for other commits of the
+    agent.
     """
     queued = Run.objects.queued(parameter("agent", Agent, "id")).order_by()
     has_room = (
@@ -49,7 +49,7 @@ def storing(*, room: int, is_cached: bool, has_context: bool) -> Chain:
 
 
 def values_of(card: Card, caller: CallerKey | None) -> dict[str, Any]:
-    """Returns the values of the parameters that say how card and caller were read."""
+    """Returns the values of the parameters that describe how card and caller were read."""
     return {
         "agent": card.agent_id,
         "agent_id": card.agent.agent_id,

@@ -25,17 +25,17 @@ from relay.tasks import deliveries as task_deliveries
 from relay.tasks import pushes
 
 State = Task.State
-AT_ONCE = 500  # rows of one statement
+AT_ONCE = 500  # rows in one statement
 _ENDS = {State.CANCELED, State.FAILED, State.REJECTED}
 _REPORTS = {*_ENDS, State.COMPLETED, State.INPUT_REQUIRED, State.AUTH_REQUIRED}
-# No transition leaves a terminal state: a follow-up is a new task (1.0, 3.1.1).
+# No transition leaves a terminal state. A follow-up is a new task (1.0, 3.1.1).
 LEGAL: dict[State, set[State]] = {
-    # A result may overtake the report that its run has begun.
+    # A result may arrive before the report that its run has begun.
     State.SUBMITTED: {State.WORKING, State.SUBMITTED, *_REPORTS},
-    # Back to the queue, when the connector that ran it was not heard of again, or when its caller
-    # wrote meanwhile.
+    # A task goes back to the queue when its connector stopped responding, or when its caller wrote
+    # meanwhile.
     State.WORKING: {State.WORKING, State.SUBMITTED, *_REPORTS},
-    # It asks again when a person answered a question that is out of date.
+    # A task asks again when a person answered an outdated question.
     State.INPUT_REQUIRED: {State.INPUT_REQUIRED, State.SUBMITTED, *_ENDS},
     State.AUTH_REQUIRED: {State.SUBMITTED, *_ENDS},
 }
@@ -43,7 +43,7 @@ LEGAL: dict[State, set[State]] = {
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The parts of an artifact that come with one event, by their place in it."""
+    """Holds the parts of an artifact that come with one event, and their place in the artifact."""
 
     artifact: Artifact
     first_part: int
@@ -64,14 +64,14 @@ class IllegalTransition(Exception):
 
 
 def lock_agent(agent: Agent) -> None:
-    """Locks the agent, always before the task: a transaction that releases an answer has locked the
+    """Locks the agent, always before the task. A transaction that releases an answer has locked the
     agent already, and locks the task next (wake/responses.py)."""
     Agent.objects.select_for_update(no_key=True).only("pk").get(pk=agent.pk)
 
 
 def lock(task_id: uuid.UUID) -> Task:
-    """Locks a task and its agent for the rest of the transaction; returns the task as it is now.
-    Raises TaskNotFound."""
+    """Locks a task and its agent for the rest of the transaction; returns the present task. Raises
+    TaskNotFound."""
     task = Task.objects.select_related("agent").filter(pk=task_id).first()
     if task is None:
         raise TaskNotFound(TaskNotFound.__doc__)
@@ -89,10 +89,10 @@ def transition(
     message: Message | None = None,
     by: Actor | None = None,
 ) -> Task:
-    """Changes the state of a task; nothing else does. `message` says why, and `by` is the agent
-    unless it is given. Raises TaskNotFound, TaskIsTerminal, and IllegalTransition for a transition
-    that LEGAL does not have. A decision about one generation compares it under this lock
-    (lifecycle.decide)."""
+    """Changes the state of a task; no other function does. `message` gives the reason, and `by` is
+    the agent unless it is given. Raises TaskNotFound, TaskIsTerminal, and IllegalTransition for a
+    transition that is not in LEGAL. A decision about one generation compares the generation under
+    this lock (lifecycle.decide)."""
     task = lock(task_id)
     if task.is_terminal:
         raise TaskIsTerminal(TaskIsTerminal.__doc__)
@@ -105,19 +105,21 @@ def transition(
         by = by or agent_actor(task.agent)
         record(f"task.{to}", by=by, of=task, team=task.agent.team_id, at=at)
     task.save(update_fields=["state", "status_message", "status_at", "terminal_at"])
+    if to in Task.TERMINAL and by:
+        task_deliveries.report_end(task, message, by=by, at=at)
     emit_event(task, Event.Kind.STATUS, message=message, at=at)
     notify(topics.topic_of(task.agent_id), topic_of(task.pk))
     return task
 
 
 def topic_of(task_id: uuid.UUID) -> str:
-    """Names the notifications that a task has a new event."""
+    """Returns the topic of the notifications that a task has a new event."""
     return f"task:{task_id}"
 
 
 def first_event(task: Task, *, at: datetime) -> Event:
-    """Returns the event of a task that this transaction creates with generation 1, for the caller
-    to store. There are no configs of pushes yet, and no deliveries that it could replace."""
+    """Returns the first event of a task that this transaction creates, with generation 1. The
+    caller stores it. There are no push configs yet, and no deliveries to replace."""
     return Event(
         task=task, generation=task.generation, kind=Event.Kind.STATUS, state=task.state, at=at
     )
@@ -130,8 +132,8 @@ def emit_event(
     at: datetime,
     message: Message | None = None,
 ) -> Event:
-    """Adds an event, and with it a generation, to a task that this transaction has locked or
-    created. Shows it in the inbox. Messages to the task are not pushed."""
+    """Adds an event, and so a generation, to a task that this transaction has locked or created.
+    Shows it in the inbox. Messages to the task are not pushed."""
     task.generation += 1
     task.save(update_fields=["generation"])
     event = Event.objects.create(
@@ -149,7 +151,7 @@ def emit_event(
 
 def emit_artifacts(task: Task, pieces: Sequence[Piece], *, at: datetime) -> None:
     """Adds an event for each piece, to a task that this transaction has locked. The number of
-    statements does not grow with that of the pieces."""
+    statements does not grow with the number of pieces."""
     push_due_at = pushes.due_at(task, at=at)
     events = [
         Event(
@@ -173,14 +175,15 @@ def emit_artifacts(task: Task, pieces: Sequence[Piece], *, at: datetime) -> None
 
 
 def count_bytes(task: Task, size: int) -> None:
-    """Counts what a transaction that has locked the task stores of it (relay/tasks/room.py)."""
+    """Counts the stored content of a task. The transaction has locked the task
+    (relay/tasks/room.py)."""
     Task.objects.filter(pk=task.pk).update(stored_bytes=F("stored_bytes") + size)
 
 
 def add_message(
     task: Task, source: Message.Source, parts: list[Json], *, at: datetime, **fields: Any
 ) -> Message:
-    """Adds a message to the task; `fields` are those of `new_message`."""
+    """Adds a message to the task; `fields` are the arguments of `new_message`."""
     message, size = new_message(task, source, parts, at=at, **fields)
     count_bytes(task, size)
     message.save(force_insert=True)
@@ -200,8 +203,8 @@ def new_message(
     accepted_output_modes: Iterable[str] = (),
     idempotency: Idempotency | None = None,
 ) -> tuple[Message, int]:
-    """Returns a message that is not stored yet, with a new id unless one is given, and how many
-    bytes it holds. Its large files are stored already, apart from it; the task itself may be stored
+    """Returns a message that is not stored yet, with a new id unless one is given, and its size in
+    bytes. The large files of the message are stored by this call. The task itself may be stored
     later in the transaction, because foreign keys are checked when it commits."""
     stored = blobs.store_large(task, parts, at)
     parts_json, metadata_json = dumps(stored), dumps(metadata) if metadata else ""

@@ -1,7 +1,7 @@
-"""Continues or fails tasks whose question was not answered in time, as their agent asked.
+"""Continues or fails tasks whose question was not answered in time, as their agent requested.
 
-The job that times deliveries out cannot do this: it locks deliveries first, and a task is locked
-before them. So this job selects the rows itself.
+The job that times deliveries out cannot do this, because that job locks deliveries first, and a
+task must be locked before its deliveries. So this job selects the rows itself.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def continue_unanswered(*, at: datetime) -> int:
 
 
 def _continue(task_delivery: TaskDelivery, *, at: datetime) -> bool:
-    """Acts on one question. The decision says that there was no answer, so it is never taken for an
-    approval."""
+    """Acts on one question. The decision says that there was no answer, so that the agent never
+    takes the decision for an approval."""
     task, question = transitions.lock(task_delivery.task_id), task_delivery.delivery
     is_open = question.answered_at is None and question.superseded_at is None
-    # The generation is not compared: a question that is out of date is not open any more.
+    # The generation is not compared, because an outdated question is not open any more.
     if not is_open or task.state != Task.State.INPUT_REQUIRED:
         return False
     if question.on_timeout == _Does.ABORT:

@@ -1,5 +1,5 @@
-"""`manage.py issue_caller_key NAME` issues a caller key, which is alone on stdout, so that a script
-can read it."""
+"""`manage.py issue_caller_key NAME` issues a caller key. Only the key is on stdout, so that a
+script can read it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
+from accounts.management import operator
 from accounts.models import Team
-from accounts.setup import operator
 from database.clock import database_now
 from relay.cards import callers, publishing
 from relay.models import Card

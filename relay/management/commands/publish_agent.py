@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from accounts.setup import operator
+from accounts.management import operator
 from database.clock import database_now
 from relay.cards import cards, publishing
 from relay.cards.skills import read_skills
@@ -74,7 +74,7 @@ class Command(BaseCommand):
         at = database_now()
         fields, earlier_root = _fields(options), Card.objects.filter(is_root=True).first()
         try:
-            with transaction.atomic():  # it commits before the addresses are printed
+            with transaction.atomic():  # the transaction commits before the addresses are printed
                 agent, is_new = operator.get_or_register_agent(
                     options["agent_id"].strip(), team_slug=options["team"]
                 )

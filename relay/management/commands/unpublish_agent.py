@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from accounts.management import operator
 from accounts.models import Team
-from accounts.setup import operator
 from database.clock import database_now
 from relay.cards import publishing
 from relay.models import Card
