@@ -1,15 +1,30 @@
 """Delivers an agent's work to people over the WAKE protocol, and reads their answers."""
 
 from wake_client import blocks
-from wake_client.answers import Answer, Blob, Receipt, Status, Sweep, Type, Withdrawal
+from wake_client.answers import (
+    Answer,
+    Blob,
+    Claim,
+    Outcome,
+    OutcomeStatus,
+    Receipt,
+    Status,
+    Sweep,
+    Type,
+    Withdrawal,
+)
+from wake_client.async_client import AsyncResponses, AsyncWakeClient
 from wake_client.book import AsyncBook, Book
-from wake_client.client import AsyncResponses, AsyncWakeClient, Responses, WakeClient
+from wake_client.client import Responses, WakeClient
+from wake_client.digest import content_digest
 from wake_client.errors import (
     AlreadyAnswered,
+    ContentMismatch,
     FieldProblem,
     KeyNotValid,
     NotAccepted,
     NotAllowed,
+    NotClaimed,
     NotFound,
     NotWake,
     TooManyRequests,
@@ -28,12 +43,17 @@ __all__ = [
     "AsyncWakeClient",
     "Blob",
     "Book",
+    "Claim",
+    "ContentMismatch",
     "FieldProblem",
     "KeyNotValid",
     "NotAccepted",
     "NotAllowed",
+    "NotClaimed",
     "NotFound",
     "NotWake",
+    "Outcome",
+    "OutcomeStatus",
     "Receipt",
     "Receiver",
     "Responses",
@@ -48,6 +68,7 @@ __all__ = [
     "WakeError",
     "Withdrawal",
     "blocks",
+    "content_digest",
     "verify",
     "verify_signature",
 ]

@@ -15,10 +15,11 @@ from wake_client.visible_text import indented, visible
 
 
 def main() -> int:
-    for stream in (sys.stdout, sys.stderr):  # a terminal may lack a letter, and that ends nothing
+    # A terminal may be unable to print a letter, which must not end the command.
+    for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    if sys.argv[1:2] == ["hook"]:  # agents read its output, so it prints no usage errors
+    if sys.argv[1:2] == ["hook"]:  # agents read the hook's output, so it has no usage errors
         return hook.main(sys.argv[2:], os.environ)
     own_arguments, command = _split(sys.argv[1:])
     arguments, unknown = shell.parser().parse_known_args(own_arguments)
@@ -29,13 +30,14 @@ def main() -> int:
         arguments.parser.error(visible(f"unknown arguments: {' '.join(words)}{hint}"))
     try:
         return int(arguments.start(arguments, command, os.environ))
-    except ValueError as error:  # it says what to do; the usage would only distract from that
+    except ValueError as error:  # the message says what to do; the usage would distract
         sys.stderr.write(visible(f"{arguments.parser.prog}: {error}") + "\n")
     return ExitStatus.USAGE
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Splits at the first `--`, so that no part of the command is read as an option."""
+    """Splits the arguments at the first `--`, so that no part of the command is read as an
+    option."""
     if "--" not in arguments:
         return arguments, []
     at = arguments.index("--")
@@ -43,7 +45,7 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 class _Lines(logging.Formatter):
-    """Writes each message on one line: callers and agents have a say in many of them."""
+    """Writes each message on one line, because callers and agents can write into many messages."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
         return visible(super().formatMessage(record))

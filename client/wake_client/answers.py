@@ -10,6 +10,7 @@ from wake_client.errors import NotWake
 
 Type = Literal["update", "question", "output", "alert"]
 Status = Literal["pending", "approved", "rejected", "redirected"]
+OutcomeStatus = Literal["done", "failed", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,27 +18,44 @@ class Receipt:
     """Confirms that a delivery is stored.
 
     `replayed` is true if an earlier request with the same Idempotency-Key had already stored it.
-    `on_timeout` is `hold` if the agent has to wait for the answer, although it did not say so: a
-    rule of the team asks for it, or the delivery is irreversible.
+    `on_timeout` is `hold` if the agent has to wait for the answer although it did not ask to: a
+    rule of the team requires it, or the delivery is irreversible. The other fields are set only if
+    the delivery asked for its digest. `quorum` is the number of people who have to approve, if one
+    is not enough. `files` has the SHA-256 of each file that the details name.
+    `claim_within_seconds` is how long an approval can be claimed, if this time is limited.
     """
 
     delivery_id: str
     created_at: datetime
     replayed: bool = False
     on_timeout: str | None = None
+    digest: str | None = None
+    nonce: str | None = None
+    quorum: int | None = None
+    files: tuple[str, ...] = ()
+    claim_within_seconds: int | None = None
 
     @classmethod
     def read(cls, body: Any, *, replayed: bool = False) -> Receipt:
         """Reads the body of a response to a delivery. Raises NotWake."""
         try:
-            created_at = datetime.fromisoformat(body["created_at"])
-            return cls(str(body["delivery_id"]), created_at, replayed, body.get("on_timeout"))
+            return cls(
+                str(body["delivery_id"]),
+                datetime.fromisoformat(body["created_at"]),
+                replayed,
+                body.get("on_timeout"),
+                body.get("digest"),
+                body.get("nonce"),
+                body.get("quorum"),
+                tuple(body.get("files", ())),
+                body.get("claim_within_seconds"),
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise _not_wake(error) from error
 
     @property
     def must_wait(self) -> bool:
-        """Returns whether the agent has to wait for the answer, also after the deadline."""
+        """Returns whether the agent has to wait for the answer, even after the deadline."""
         return self.on_timeout == "hold"
 
 
@@ -45,8 +63,8 @@ class Receipt:
 class Blob:
     """Confirms that a file is stored, for blocks.image() and blocks.file().
 
-    A picture is written again by the server: type, size and hash are those of what people get.
-    Without a delivery that shows it, the file is removed after `expires_at`.
+    The server re-encodes a picture, so type, size and hash describe the file that people get. If no
+    delivery shows the file, it is removed after `expires_at`.
     """
 
     blob_id: str
@@ -76,8 +94,7 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """Confirms that a delivery was taken out of the inbox, by the first request that asked for
-    it."""
+    """Confirms that a delivery was taken out of the inbox, with the facts of the first request."""
 
     delivery_id: str
     withdrawn_at: datetime
@@ -94,15 +111,64 @@ class Withdrawal:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """Confirms that an approval is used. A used approval never works again.
+
+    `replayed` is true if an earlier request with the same Idempotency-Key used the approval. If you
+    chose the key, your program may have acted already.
+    """
+
+    delivery_id: str
+    status: Status
+    claimed_at: datetime
+    claim_id: str
+    replayed: bool = False
+
+    @classmethod
+    def read(cls, body: Any, *, replayed: bool = False) -> Claim:
+        """Reads the body of a response to a claim. Raises NotWake."""
+        try:
+            return cls(
+                str(body["delivery_id"]),
+                _status(body["status"]),
+                datetime.fromisoformat(body["claimed_at"]),
+                str(body["claim_id"]),
+                replayed,
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise _not_wake(error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Confirms that the server stored what came of a delivery."""
+
+    delivery_id: str
+    status: OutcomeStatus
+    reported_at: datetime
+
+    @classmethod
+    def read(cls, body: Any) -> Outcome:
+        """Reads the body of a response to an outcome. Raises NotWake."""
+        try:
+            reported_at = datetime.fromisoformat(body["reported_at"])
+            return cls(str(body["delivery_id"]), body["status"], reported_at)
+        except (KeyError, TypeError, ValueError) as error:
+            raise _not_wake(error) from error
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """Contains a person's answer to a delivery; its `status` is "pending" while there is none.
+    """Contains a person's answer to a delivery. The `status` is "pending" while there is no answer.
 
     `edited_content` is an object or a text, and only set if the delivery was redirected. `expired`
-    means that the deadline passed without an answer, `late` that the answer came after it, and
-    `erased` that the server has deleted the answer's text since. They stay false with a server that
-    does not have these extensions. `quorum` ("needed", "have") and `decisions` ("status", "by" and
-    "at" of each person) are set if several people had to approve, and `responded_by`, which is
-    {"kind": "rule"}, if a rule of the team answered instead of a person.
+    means that the deadline passed without an answer. `late` means that the answer came after the
+    deadline. `erased` means that the server has deleted the answer's text since. These three stay
+    false with a server that does not have the extensions for them. `quorum` ("needed", "have") and
+    `decisions` ("status", "by" and "at" of each person) are set if several people had to approve.
+    `responded_by` is {"kind": "rule"} if a rule of the team answered instead of a person. `digest`
+    and `nonce` are set if the delivery asked for its digest. The server erases the nonce together
+    with the texts.
     """
 
     delivery_id: str
@@ -117,6 +183,8 @@ class Answer:
     quorum: dict[str, int] | None = None
     decisions: list[dict[str, str]] | None = None
     responded_by: dict[str, str] | None = None
+    digest: str | None = None
+    nonce: str | None = None
 
     @property
     def is_answered(self) -> bool:
@@ -124,7 +192,7 @@ class Answer:
 
     @property
     def is_final(self) -> bool:
-        """Returns whether waiting is over, because it is answered or has expired."""
+        """Returns whether waiting is over, because the delivery is answered or has expired."""
         return self.is_answered or self.expired
 
     @classmethod
@@ -144,6 +212,8 @@ class Answer:
                 quorum=body.get("quorum"),
                 decisions=body.get("decisions"),
                 responded_by=body.get("responded_by"),
+                digest=body.get("digest"),
+                nonce=body.get("nonce"),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _not_wake(error) from error

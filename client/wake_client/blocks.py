@@ -8,7 +8,7 @@ and fields.
     )
     answer = wake.ask("Two prices are possible", "Choose one.", details=details)
 
-The builders raise ValueError for what the server would show as plain JSON.
+The builders raise ValueError for content that the server would show as plain JSON.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from wake_client.uploads import content_of, is_picture
 
 Block = dict[str, Any]
 
-MOST_OPTIONS, LONGEST_NAME = 12, 64
-MOST_SERIES, MOST_POINTS = 6, 1_000
-# In bytes: a delivery has 256 KiB, and base64 makes a third more of them.
-MOST_INLINE_BYTES = 180_000
+MAX_OPTIONS, LONGEST_NAME = 12, 64
+MAX_SERIES, MAX_POINTS = 6, 1_000
+# In bytes. A delivery has 256 KiB, and base64 adds a third.
+MAX_INLINE_BYTES = 180_000
 Scalar = str | int | float | bool | None
 
 
 def page(
     *blocks: Block, text: str = "", proposal: Mapping[str, Any] | str | None = None
 ) -> dict[str, Any]:
-    """Returns the details. `text` is for readers that do not know typed blocks. `proposal` is what
-    a person edits if no block asks for a value."""
+    """Returns the details. `text` is for readers that do not know typed blocks. A person edits
+    `proposal` if no block asks for a value."""
     names = [block["name"] for block in blocks if block["type"] in {"choice", "field"}]
     if len(set(names)) < len(names):
         raise ValueError("Give each choice and each field of a page a name of its own.")
@@ -53,7 +53,7 @@ def markdown(text: str, *, title: str = "") -> Block:
 
 
 def text(text: str, *, title: str = "") -> Block:
-    """Returns plain text, shown line by line."""
+    """Returns a block of plain text, which the page shows line by line."""
     return _titled({"type": "text", "text": text}, title)
 
 
@@ -80,12 +80,10 @@ def chart(
     unit: str = "",
     title: str = "",
 ) -> Block:
-    """Returns a chart of up to six lines or colours of bars, each with one value a label; None is a
-    gap."""
-    if not 1 <= len(series) <= MOST_SERIES or not 1 <= len(labels) * len(series) <= MOST_POINTS:
-        raise ValueError(
-            f"A chart has 1 to {MOST_SERIES} series and {MOST_POINTS:,} values at most."
-        )
+    """Returns a chart of up to six lines or colours of bars. Each has one value for each label. A
+    value of None is a gap."""
+    if not 1 <= len(series) <= MAX_SERIES or not 1 <= len(labels) * len(series) <= MAX_POINTS:
+        raise ValueError(f"A chart has 1 to {MAX_SERIES} series and {MAX_POINTS:,} values at most.")
     if any(len(values) != len(labels) for values in series.values()):
         raise ValueError("Each series of a chart has one value a label.")
     lines = [{"name": name, "values": list(values)} for name, values in series.items()]
@@ -96,8 +94,8 @@ def chart(
 def image(
     source: bytes | os.PathLike[str] | Blob, alt: str, *, caption: str = "", title: str = ""
 ) -> Block:
-    """Returns a picture: what upload() returned, or a small file that is sent along. `alt` says
-    what it shows, for people who do not see it."""
+    """Returns a picture: the result of upload(), or a small file that is sent as part of the
+    delivery. `alt` describes the picture for people who do not see it."""
     if not alt.strip():
         raise ValueError("A picture needs an alt text, which says what it shows.")
     block: Block = {"type": "image", "alt": alt}
@@ -111,14 +109,14 @@ def image(
 
 
 def file(blob: Blob, name: str, *, title: str = "") -> Block:
-    """Returns a file that people download under this name, after upload()."""
+    """Returns a file that people download under this name. Call upload() first."""
     if not name.strip():
         raise ValueError("A file needs a name.")
     return _titled({"type": "file", "blob": blob.blob_id, "name": name}, title)
 
 
 def pairs(items: Mapping[str, Any], *, title: str = "") -> Block:
-    """Returns names and their values."""
+    """Returns a block that lists names and their values."""
     return _titled({"type": "kv", "items": dict(items)}, title)
 
 
@@ -133,7 +131,7 @@ def link(url: str, label: str = "", *, title: str = "") -> Block:
 
 
 def option(id: str, label: str = "", *, text: str = "", recommended: bool = False) -> Block:
-    """Returns one option of a choice. Its id comes back in the answer."""
+    """Returns one option of a choice. The answer contains the id of the chosen option."""
     _check_name(id)
     block: Block = {"id": id, "label": label or id}
     if text:
@@ -147,11 +145,12 @@ def choice(
     label: str, options: Sequence[str | Block], *, name: str = "choice", multiple: bool = False
 ) -> Block:
     """Returns a question that people answer with a click. The answer has the id of the chosen
-    option under `name`, or the list of ids if it is `multiple` (null without a tick)."""
+    option under `name`. If the choice is `multiple`, the answer has the list of ids (null without a
+    tick)."""
     _check_name(name)
     blocks = [option(each) if isinstance(each, str) else each for each in options]
-    if not 1 <= len(blocks) <= MOST_OPTIONS or len({each["id"] for each in blocks}) < len(blocks):
-        raise ValueError(f"A choice has 1 to {MOST_OPTIONS} options with different ids.")
+    if not 1 <= len(blocks) <= MAX_OPTIONS or len({each["id"] for each in blocks}) < len(blocks):
+        raise ValueError(f"A choice has 1 to {MAX_OPTIONS} options with different ids.")
     if not multiple and sum("recommended" in each for each in blocks) > 1:
         raise ValueError("Recommend one option, or make the choice multiple.")
     block = {"type": "choice", "name": name, "label": label, "options": blocks}
@@ -178,10 +177,9 @@ def _titled(block: Block, title: str) -> Block:
 def _inline(content: bytes) -> str:
     if not is_picture(content):
         raise ValueError("A picture is a PNG, JPEG, WebP or GIF.")
-    if len(content) > MOST_INLINE_BYTES:
+    if len(content) > MAX_INLINE_BYTES:
         raise ValueError(
-            f"A picture above {MOST_INLINE_BYTES:,} bytes does not fit into a delivery: "
-            "upload() it."
+            f"A picture above {MAX_INLINE_BYTES:,} bytes does not fit into a delivery: upload() it."
         )
     return base64.b64encode(content).decode()
 

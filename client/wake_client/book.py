@@ -1,4 +1,4 @@
-"""Remembers in a file what a program asked, so that it finds its answers after a restart."""
+"""Remembers a program's questions in a file, so that it finds their answers after a restart."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from wake_client.files import stored_json, write_whole
 from wake_client.http.flows import OptionalFields
 
 if TYPE_CHECKING:
-    from wake_client.client import AsyncWakeClient, WakeClient
+    from wake_client.async_client import AsyncWakeClient
+    from wake_client.client import WakeClient
 
 
 class Entries:
-    """The file of a book: the idempotency key, the delivery and a digest of the content of each
-    question, by its name, and whether the agent has to wait."""
+    """Reads and writes the file of a book. The file maps the name of each question to its
+    idempotency key, its delivery, a digest of its content, and whether the agent has to wait."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -39,8 +40,8 @@ class Entries:
     def _begun(
         self, name: str, headline: str, summary: str, optional: OptionalFields
     ) -> dict[str, Any]:
-        """Returns the entry of a question, and writes a new one before its request. Raises
-        ValueError if something else was asked under this name. Entries of version 0.2 do not say
+        """Returns the entry of a question. Writes a new entry before the question is sent. Raises
+        ValueError if something else was asked under this name. Entries of version 0.2 do not record
         what was asked."""
         digest = _digest(headline, summary, optional)
         entry = self._read().get(name)
@@ -81,11 +82,12 @@ class Entries:
 
 
 class Book(Entries):
-    """The questions of one program, by a name that the program gives to each. Use it in one process
-    at a time.
+    """Holds the questions of one program, by a name that the program gives to each. Use a book in
+    one process at a time.
 
-    An entry is written before its request, so that a program that dies in between asks no second
-    time, and it stays until forget(): a program that dies after the answer gets it once more.
+    An entry is written before its question is sent. So a program that dies while it sends the
+    question does not ask twice. The entry is kept until forget(), so that a program that dies after
+    the answer gets the answer again.
     """
 
     def __init__(self, client: WakeClient, path: str | os.PathLike[str]) -> None:
@@ -101,9 +103,9 @@ class Book(Entries):
         timeout: float | None = None,
         **optional: Unpack[OptionalFields],
     ) -> Answer:
-        """Asks, or waits for the answer to what it asked under this name before. Raises ValueError
-        for a damaged file, and if the headline, the summary, the details or the assumption are
-        others than before: an approval is for what people saw."""
+        """Asks, or waits for the answer to the earlier question of this name. Raises ValueError for
+        a damaged file. Also raises ValueError if the headline, the summary, the details or the
+        assumption have changed, because an approval is for the words that people saw."""
         entry = self._begun(name, headline, summary, optional)
         if entry["delivery_id"] is None:
             receipt = self.client.deliver(
@@ -115,8 +117,8 @@ class Book(Entries):
         )
 
     def answers(self) -> Iterator[tuple[str, Answer]]:
-        """Yields the answers that have come, by the name of their question, and those that expired
-        if the agent may go on without them."""
+        """Yields the answers that have come, each with the name of its question. Includes expired
+        ones if the agent may go on without an answer."""
         waiting = self._made_to_wait()
         for name, delivery_id in self.delivered().items():
             answer = self.client.response(delivery_id)
@@ -125,8 +127,8 @@ class Book(Entries):
 
 
 class AsyncBook(Entries):
-    """Does the same as Book for an AsyncWakeClient. Several questions may wait at a time, in one
-    event loop. The file is small, so that it is written without a thread."""
+    """Works like Book for an AsyncWakeClient. Several questions may wait at the same time, in one
+    event loop. The file is small, so it is written in the event loop's own thread."""
 
     def __init__(self, client: AsyncWakeClient, path: str | os.PathLike[str]) -> None:
         super().__init__(path)
@@ -141,7 +143,7 @@ class AsyncBook(Entries):
         timeout: float | None = None,
         **optional: Unpack[OptionalFields],
     ) -> Answer:
-        """Does the same as Book.ask."""
+        """Works like Book.ask."""
         entry = self._begun(name, headline, summary, optional)
         if entry["delivery_id"] is None:
             receipt = await self.client.deliver(
@@ -153,7 +155,7 @@ class AsyncBook(Entries):
         )
 
     async def answers(self) -> AsyncIterator[tuple[str, Answer]]:
-        """Does the same as Book.answers, for `async for`."""
+        """Works like Book.answers, for `async for`."""
         waiting = self._made_to_wait()
         for name, delivery_id in self.delivered().items():
             answer = await self.client.response(delivery_id)
@@ -162,6 +164,6 @@ class AsyncBook(Entries):
 
 
 def _digest(headline: str, summary: str, optional: OptionalFields) -> str:
-    """Returns the SHA-256 of what people base their answer on."""
+    """Returns the SHA-256 of the content that people base their answer on."""
     content = [headline, summary, optional.get("details"), optional.get("assumption")]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

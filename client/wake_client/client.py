@@ -1,37 +1,44 @@
-"""Sends the requests of the flows: WakeClient blocks, AsyncWakeClient awaits."""
+"""Sends the requests of the flows. WakeClient blocks; AsyncWakeClient awaits (async_client.py)."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self, Unpack
 
 import httpx
 
-from wake_client.answers import Answer, Blob, Receipt, Status, Sweep, Type, Withdrawal
-from wake_client.book import AsyncBook, Book
+from wake_client.answers import (
+    Answer,
+    Blob,
+    Claim,
+    Outcome,
+    OutcomeStatus,
+    Receipt,
+    Status,
+    Sweep,
+    Type,
+    Withdrawal,
+)
+from wake_client.book import Book
 from wake_client.errors import WakeError
-from wake_client.http import addresses, keys
 from wake_client.http.flows import Flow, Flows, OptionalFields, Pause, Result, Unsent
+from wake_client.http.options import MAX_ROWS, RETRY_FOR_SECONDS, options
 from wake_client.uploads import Source
-from wake_client.version import __version__
-
-RETRY_FOR_SECONDS = 120.0
-MAX_ROWS = 200
 
 
 class WakeClient:
-    """Delivers for one agent, with its key, and waits for answers. Use it in one thread at a time.
+    """Delivers for one agent, with its key, and waits for answers. Use a client in one thread at a
+    time.
 
-    `endpoint` is the server's address, with or without `/wake/v1`. It must be https, except on this
-    machine. A request is tried again for up to `retry_for` seconds while the server is away (no
-    connection, 502 to 504) or asks to wait (429). `transport`, `sleep` and `now` are for tests.
+    `endpoint` is the server's address, with or without `/wake/v1`. The address must be https,
+    except for a server on this machine. While the server is away (no connection, 502 to 504) or
+    asks to wait (429), a request is tried again for up to `retry_for` seconds. `transport`, `sleep`
+    and `now` are for tests.
 
-    The constructor raises ValueError for an endpoint or a key that cannot be valid. Every method
-    raises WakeError.
+    The constructor raises ValueError for an invalid endpoint or key. Every method raises WakeError.
     """
 
     def __init__(
@@ -46,7 +53,7 @@ class WakeClient:
         sleep: Callable[[float], object] = time.sleep,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._http = httpx.Client(**_options(endpoint, key), transport=transport)
+        self._http = httpx.Client(**options(endpoint, key), transport=transport)
         self._flows = Flows(agent_id, provider, retry_for, now)
         self._sleep = sleep
 
@@ -59,8 +66,8 @@ class WakeClient:
         idempotency_key: str | None = None,
         **optional: Unpack[OptionalFields],
     ) -> Receipt:
-        """Delivers to people. A request whose response was lost is sent again, and never delivers
-        twice.
+        """Delivers to people. If a response is lost, the request is sent again. The server still
+        stores the delivery only once.
 
         `headline` and `summary` are one line each, of up to 120 and 280 characters. Pass an
         `idempotency_key` if your program may be started again for the same work.
@@ -74,8 +81,8 @@ class WakeClient:
     ) -> list[Receipt | WakeError]:
         """Delivers up to 50 in one request; returns a receipt or an error for each, in order.
 
-        One that is refused stops no other. With `atomic` either all are stored or none, and the
-        method raises the error of the one that was refused.
+        A refused delivery does not stop the others. With `atomic`, the server stores either all
+        deliveries or none. If it stores none, the method raises the error of the refused delivery.
         """
         return self._run(self._flows.deliver_many(deliveries, atomic=atomic))
 
@@ -85,22 +92,30 @@ class WakeClient:
         return self._run(self._flows.upload(source, media_type=media_type))
 
     def response(self, delivery_id: str) -> Answer:
-        """Returns the answer as it is now, without waiting."""
+        """Returns the delivery's current answer, without waiting for a person."""
         return self._run(self._flows.response(delivery_id))
 
     def wait(
-        self, delivery_id: str, *, timeout: float | None = None, must_wait: bool = False
+        self,
+        delivery_id: str,
+        *,
+        timeout: float | None = None,
+        must_wait: bool = False,
+        digest: str | None = None,
     ) -> Answer:
         """Waits until a person answers or the delivery expires, or for `timeout` seconds.
 
-        Pass the `must_wait` of the receipt: if it is true, the deadline ends nothing, and the
-        answer is never `expired` while it is pending.
+        Pass the `must_wait` of the receipt. If `must_wait` is true, waiting goes on after the
+        deadline, and a pending answer is never `expired`. If you asked for the receipt's `digest`,
+        pass it, too. An answer to other content then raises ContentMismatch.
 
-        Look at the `status` of the answer: it may still be "pending". Raises Unavailable if the
-        server is away for longer than `retry_for`, or than the rest of `timeout`. Nothing is lost
-        then; call it again.
+        Check the `status` of the answer, because it may still be "pending". Raises Unavailable if
+        the server is away for longer than `retry_for`, or for the rest of `timeout`. Nothing is
+        lost then. Call wait() again.
         """
-        return self._run(self._flows.wait(delivery_id, timeout=timeout, must_wait=must_wait))
+        return self._run(
+            self._flows.wait(delivery_id, timeout=timeout, must_wait=must_wait, digest=digest)
+        )
 
     def ask(
         self,
@@ -114,7 +129,7 @@ class WakeClient:
         """Delivers a question and waits for the answer, as deliver() and wait() do.
 
         `timeout` is how long this call waits; `timeout_seconds` is the deadline that people see. If
-        a rule of the team makes the agent wait, the deadline ends nothing.
+        a rule of the team makes the agent wait, waiting goes on after the deadline.
         """
         return self._run(
             self._flows.ask(
@@ -123,11 +138,40 @@ class WakeClient:
         )
 
     def withdraw(self, delivery_id: str, reason: str | None = None) -> Withdrawal:
-        """Takes a delivery out of the inbox that needs no answer any more; people see the reason.
+        """Takes a delivery that no longer needs an answer out of the inbox. People see the reason.
 
-        Raises AlreadyAnswered if a person was faster: read the answer then.
+        Raises AlreadyAnswered if a person was faster. Read the answer then.
         """
         return self._run(self._flows.withdraw(delivery_id, reason=reason))
+
+    def claim(self, delivery_id: str, *, digest: str, idempotency_key: str | None = None) -> Claim:
+        """Uses an approval, just before you act on it. `digest` comes from the receipt. Pass an
+        `idempotency_key` only to repeat the same attempt to act, for example after a restart. Never
+        derive the key from the delivery's id: each claim with that key would return the first claim
+        again.
+
+        Raises NotClaimed if the approval was used before, is missing, is for something else, or
+        came too late. Do not act then.
+        """
+        return self._run(
+            self._flows.claim(delivery_id, digest=digest, idempotency_key=idempotency_key)
+        )
+
+    def report(
+        self,
+        delivery_id: str,
+        status: OutcomeStatus,
+        summary: str | None = None,
+        *,
+        details: dict[str, Any] | str | None = None,
+    ) -> Outcome:
+        """Tells people what came of a delivery: "done", "failed" or "skipped", with one line of up
+        to 280 characters."""
+        return self._run(self._flows.report(delivery_id, status, summary=summary, details=details))
+
+    def extensions(self) -> frozenset[str]:
+        """Returns the names of the server's extensions, such as "claim"."""
+        return self._run(self._flows.extensions())
 
     def sweep(
         self,
@@ -149,11 +193,13 @@ class WakeClient:
         limit: int = MAX_ROWS,
         wait: int = 0,
     ) -> Responses:
-        """Iterates over the answers of all pages. Store its `next_since` for the next sweep."""
+        """Iterates over the answers of all pages. Store `next_since` of the returned object for the
+        next sweep."""
         return Responses(self, since, status, limit, wait)
 
     def book(self, path: str | os.PathLike[str]) -> Book:
-        """Returns the questions that a program remembers in a file, for after a restart."""
+        """Returns the book in which a program records its questions, so that it finds them after a
+        restart."""
         return Book(self, path)
 
     def close(self) -> None:
@@ -193,7 +239,7 @@ class Responses(Iterator[Answer]):
     """Iterates over a sweep, page by page.
 
     `next_since` moves on only after a whole page. A program that stops in the middle of a page gets
-    all of that page again the next time.
+    that whole page again the next time.
     """
 
     def __init__(
@@ -218,177 +264,3 @@ class Responses(Iterator[Answer]):
             page = client.sweep(since=self.next_since, status=status, limit=limit, wait=wait)
             yield from page.answers
             self.next_since, has_more, wait = page.next_since, page.has_more, 0
-
-
-class AsyncWakeClient:
-    """Does the same as WakeClient, for asyncio: its methods are awaited."""
-
-    def __init__(
-        self,
-        endpoint: str,
-        key: str,
-        *,
-        agent_id: str,
-        provider: str = "custom",
-        retry_for: float = RETRY_FOR_SECONDS,
-        transport: httpx.AsyncBaseTransport | None = None,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._http = httpx.AsyncClient(**_options(endpoint, key), transport=transport)
-        self._flows = Flows(agent_id, provider, retry_for, now)
-        self._sleep = sleep
-
-    async def deliver(
-        self,
-        type: Type,
-        headline: str,
-        summary: str,
-        *,
-        idempotency_key: str | None = None,
-        **optional: Unpack[OptionalFields],
-    ) -> Receipt:
-        """Does the same as WakeClient.deliver."""
-        return await self._run(
-            self._flows.deliver(type, headline, summary, optional, idempotency_key=idempotency_key)
-        )
-
-    async def deliver_many(
-        self, deliveries: Sequence[Unsent], *, atomic: bool = False
-    ) -> list[Receipt | WakeError]:
-        """Does the same as WakeClient.deliver_many."""
-        return await self._run(self._flows.deliver_many(deliveries, atomic=atomic))
-
-    async def upload(self, source: Source, *, media_type: str = "") -> Blob:
-        """Does the same as WakeClient.upload."""
-        return await self._run(self._flows.upload(source, media_type=media_type))
-
-    async def response(self, delivery_id: str) -> Answer:
-        """Returns the answer as it is now, without waiting."""
-        return await self._run(self._flows.response(delivery_id))
-
-    async def wait(
-        self, delivery_id: str, *, timeout: float | None = None, must_wait: bool = False
-    ) -> Answer:
-        """Does the same as WakeClient.wait."""
-        return await self._run(self._flows.wait(delivery_id, timeout=timeout, must_wait=must_wait))
-
-    async def ask(
-        self,
-        headline: str,
-        summary: str,
-        *,
-        timeout: float | None = None,
-        idempotency_key: str | None = None,
-        **optional: Unpack[OptionalFields],
-    ) -> Answer:
-        """Does the same as WakeClient.ask."""
-        return await self._run(
-            self._flows.ask(
-                headline, summary, optional, timeout=timeout, idempotency_key=idempotency_key
-            )
-        )
-
-    async def withdraw(self, delivery_id: str, reason: str | None = None) -> Withdrawal:
-        """Does the same as WakeClient.withdraw."""
-        return await self._run(self._flows.withdraw(delivery_id, reason=reason))
-
-    def book(self, path: str | os.PathLike[str]) -> AsyncBook:
-        """Does the same as WakeClient.book, with methods to be awaited."""
-        return AsyncBook(self, path)
-
-    async def sweep(
-        self,
-        *,
-        since: str | None = None,
-        status: tuple[Status, ...] = (),
-        limit: int = MAX_ROWS,
-        wait: int = 0,
-    ) -> Sweep:
-        """Does the same as WakeClient.sweep."""
-        return await self._run(
-            self._flows.sweep(since=since, status=status, limit=limit, wait=wait)
-        )
-
-    def responses(
-        self,
-        *,
-        since: str | None = None,
-        status: tuple[Status, ...] = ("approved", "rejected", "redirected"),
-        limit: int = MAX_ROWS,
-        wait: int = 0,
-    ) -> AsyncResponses:
-        """Does the same as WakeClient.responses, for `async for`."""
-        return AsyncResponses(self, since, status, limit, wait)
-
-    async def close(self) -> None:
-        await self._http.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
-
-    async def _run(self, flow: Flow[Result]) -> Result:
-        try:
-            step = next(flow)
-            while True:
-                if isinstance(step, Pause):
-                    await self._sleep(step.seconds)
-                    step = next(flow)
-                    continue
-                try:
-                    response = await self._http.request(**step.arguments)
-                except httpx.RequestError as failure:
-                    step = flow.throw(failure)
-                else:
-                    step = flow.send(response)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
-
-
-class AsyncResponses(AsyncIterator[Answer]):
-    """Iterates over a sweep as Responses does."""
-
-    def __init__(
-        self,
-        client: AsyncWakeClient,
-        since: str | None,
-        status: tuple[Status, ...],
-        limit: int,
-        wait: int,
-    ) -> None:
-        self.next_since = since
-        self._answers = self._pages(client, status, limit, wait)
-
-    async def __anext__(self) -> Answer:
-        return await anext(self._answers)
-
-    async def _pages(
-        self, client: AsyncWakeClient, status: tuple[Status, ...], limit: int, wait: int
-    ) -> AsyncIterator[Answer]:
-        has_more = True
-        while has_more:
-            page = await client.sweep(since=self.next_since, status=status, limit=limit, wait=wait)
-            for answer in page.answers:
-                yield answer
-            self.next_since, has_more, wait = page.next_since, page.has_more, 0
-
-
-def _options(endpoint: str, key: str) -> dict[str, Any]:
-    """Returns the arguments of httpx.Client and httpx.AsyncClient. Raises ValueError."""
-    return {
-        "base_url": addresses.api(endpoint),
-        "headers": {
-            "Authorization": f"Bearer {keys.checked(key)}",
-            "User-Agent": f"wake-client/{__version__}",
-        },
-        "follow_redirects": False,
-    }

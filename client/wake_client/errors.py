@@ -10,7 +10,7 @@ import httpx
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """Says what is wrong with one field of a delivery."""
+    """Describes a problem with one field of a delivery."""
 
     field: str
     code: str
@@ -21,8 +21,8 @@ class WakeError(Exception):
     """The server did not do what it was asked to do.
 
     `code` and `message` are the server's own. `status` is the HTTP status, or None if there was no
-    response. `fields` name what is wrong with a delivery. `retry_after` is the number of seconds
-    that the server asked to wait.
+    response. `fields` name the problems of a delivery. `retry_after` is the number of seconds that
+    the server asked to wait.
     """
 
     def __init__(
@@ -60,6 +60,19 @@ class AlreadyAnswered(WakeError):
     """A person has answered this delivery, so it was not withdrawn (409)."""
 
 
+class NotClaimed(WakeError):
+    """The approval was not used (409): `code` is already_claimed, not_approved, digest_mismatch or
+    approval_expired. For not_approved, `delivery_status` says what the delivery is instead, such as
+    "rejected", or "superseded" if people decided about a newer version. Do not act."""
+
+    delivery_status: str | None = None
+
+
+class ContentMismatch(WakeError):
+    """The content that the server stored, or that a person answered, is not the content that was
+    sent. Do not act."""
+
+
 class NotFound(WakeError):
     """This key has no such delivery (404)."""
 
@@ -90,20 +103,28 @@ KINDS: dict[int, type[WakeError]] = {
 }
 
 
+NOT_CLAIMED = {"already_claimed", "not_approved", "digest_mismatch", "approval_expired"}
+
+
 def error_of(response: httpx.Response) -> WakeError:
     """Returns the error for a response that is not a success."""
     status = response.status_code
     error = _server_error(response)
     kind = Unavailable if status >= 500 else KINDS.get(status, NotWake)
-    if kind is NotFound and not error:  # another server, which has nothing at this address
+    if error.get("code") in NOT_CLAIMED:
+        kind = NotClaimed
+    if kind is NotFound and not error:  # the address is not a Wake server's
         kind = NotWake
-    return kind(
+    found = kind(
         error.get("code") or f"http_{status}",
         error.get("message") or _message_for(response),
         status=status,
         fields=_fields(error.get("fields")),
         retry_after=_retry_after(response),
     )
+    if isinstance(found, NotClaimed):
+        found.delivery_status = error.get("status")
+    return found
 
 
 def error_of_item(result: dict[str, Any]) -> WakeError:
@@ -120,8 +141,8 @@ def error_of_item(result: dict[str, Any]) -> WakeError:
 
 
 def unreachable(failure: httpx.RequestError) -> WakeError:
-    """Returns Unavailable, which may pass, or NotAccepted for a request that cannot be sent, for
-    example because a header contains a line break."""
+    """Returns Unavailable, because the failure may pass. Returns NotAccepted if the request cannot
+    be sent, for example because a header contains a line break."""
     reason = str(failure) or type(failure).__name__
     if isinstance(failure, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
         return NotAccepted("not_sent", f"This cannot be sent: {reason}. Nothing was stored.")

@@ -1,4 +1,4 @@
-"""Reads and replaces small JSON files whole, so that a crash leaves no half of one."""
+"""Reads and replaces small JSON files whole, so that a crash leaves no partial file."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 
+def state_file(variables: Mapping[str, str], name: str) -> Path:
+    """Returns the path of a file that is kept between two starts of a program."""
+    home = variables.get("HOME", "~")
+    folder = variables.get("XDG_STATE_HOME") or str(Path(home) / ".local" / "state")
+    return Path(folder).expanduser() / "wake" / name
+
+
 def write_whole(path: Path, text: str, *, mode: int) -> None:
-    """Replaces a file in one step, so that nothing reads half of it. A symbolic link is kept."""
+    """Replaces a file in one step, so that no reader sees half of it. If the path is a symbolic
+    link, the link is kept and its target is replaced."""
     target = path.resolve()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -28,8 +36,8 @@ def write_whole(path: Path, text: str, *, mode: int) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Keeps other processes from changing a file between its reading and its writing. The lock is a
-    file beside it, because the file itself is replaced. Raises OSError."""
+    """Prevents other processes from changing a file between its reading and its writing. The lock
+    is a separate file, because the file itself is replaced. Raises OSError."""
     descriptor = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,4 +1,5 @@
-"""Receives callbacks in an ASGI application or in Django: verified, once each, answered with 204.
+"""Receives callbacks in an ASGI application or in Django. Callbacks are verified, handled once, and
+answered with 204.
 
 receiver = Receiver(os.environ["WAKE_SIGNING_SECRET"], handle)
 app.mount("/wake", receiver)                       # Starlette, FastAPI: any ASGI framework
@@ -19,16 +20,16 @@ from wake_client.answers import Answer
 from wake_client.errors import NotWake
 from wake_client.webhooks import SignatureMismatch, verify
 
-MOST_BYTES = 1_048_576
-MOST_IDS = 10_000
+MAX_BYTES = 1_048_576
+MAX_IDS = 10_000
 Handle = Callable[[Answer], object]
 Scope = Mapping[str, Any]
 Message = dict[str, Any]
 
 
 class Seen(Protocol):
-    """Remembers the ids of handled deliveries. Several processes need one that they share, such as
-    a table with a unique column."""
+    """Remembers the ids of handled deliveries. Several processes need a shared implementation, such
+    as a table with a unique column."""
 
     def __contains__(self, delivery_id: str) -> bool: ...
 
@@ -36,9 +37,10 @@ class Seen(Protocol):
 
 
 class SeenInMemory:
-    """Remembers the last 10,000 ids of this process."""
+    """Remembers the last ids of this process, 10,000 unless `max_ids` says otherwise."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, max_ids: int = MAX_IDS) -> None:
+        self._max_ids = max_ids
         self._ids: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -48,7 +50,7 @@ class SeenInMemory:
     def add(self, delivery_id: str) -> None:
         with self._lock:
             self._ids[delivery_id] = None
-            if len(self._ids) > MOST_IDS:
+            if len(self._ids) > self._max_ids:
                 self._ids.popitem(last=False)
 
 
@@ -85,11 +87,11 @@ class Receiver:
         await send({"type": "http.response.body", "body": b""})
 
     def django_view(self) -> Callable[[Any], Any]:
-        """Returns a view of Django, without CSRF protection: a callback is signed."""
+        """Returns a view of Django without CSRF protection, because a callback is signed."""
         response_class = importlib.import_module("django.http").HttpResponse
 
         def wake_callback(request: Any) -> Any:
-            body = request.read(MOST_BYTES + 1)
+            body = request.read(MAX_BYTES + 1)
             status, answer = self._checked(request.method, body, request.headers)
             if answer is not None:
                 self.handle(answer)
@@ -106,7 +108,7 @@ class Receiver:
         `pending` and has no delivery."""
         if method != "POST":
             return 405, None
-        if len(body) > MOST_BYTES:
+        if len(body) > MAX_BYTES:
             return 413, None
         try:
             answer = verify(body, headers, self.secret)
@@ -119,9 +121,9 @@ class Receiver:
 
 
 async def _body(receive: Callable[[], Awaitable[Message]]) -> bytes:
-    """Reads the body, and no more than one byte too many."""
+    """Reads the body, but at most one byte more than the limit."""
     body, has_more = b"", True
-    while has_more and len(body) <= MOST_BYTES:
+    while has_more and len(body) <= MAX_BYTES:
         message = await receive()
         body += message.get("body", b"")
         has_more = message.get("more_body", False) and message["type"] == "http.request"

@@ -1,4 +1,4 @@
-"""Reads the files that agents upload, and finds out what they are."""
+"""Reads the files that agents upload, and detects their types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ UNKNOWN = "application/octet-stream"
 
 
 def content_of(source: Source) -> bytes:
-    """Returns the bytes; a text is a path. Raises ValueError for a file that cannot be read."""
+    """Returns the bytes. If `source` is a text, it is the path of a file. Raises ValueError for a
+    file that cannot be read."""
     if isinstance(source, bytes):
         return source
     try:
@@ -21,7 +22,8 @@ def content_of(source: Source) -> bytes:
 
 
 def media_type_of(source: Source, content: bytes) -> str:
-    """Returns the type of a picture by its first bytes, and that of any other file by its name."""
+    """Returns the type of a picture, which its first bytes show. For any other file, returns the
+    type that its name suggests."""
     if picture := _picture_type(content):
         return picture
     guessed = None if isinstance(source, bytes) else mimetypes.guess_type(os.fspath(source))[0]

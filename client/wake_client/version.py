@@ -1,3 +1,3 @@
-"""Names the version of this package, as pyproject.toml has it."""
+"""Defines the version of this package, as pyproject.toml states it."""
 
 __version__ = "0.2.0"

@@ -1,46 +1,49 @@
-"""Names the characters that a terminal acts on, and those that no person sees."""
+"""Names characters that a terminal acts on, characters that people cannot see, blanks that are not
+spaces, and marks that reach into other lines."""
 
 from __future__ import annotations
 
 import json
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Any
 
-# Control and format characters, separators of lines, and code points without a character.
+from wake_client.invisible_ranges import BLANKS, HIDDEN, MARKS
+
+# Control and format characters, line separators, and code points without a character.
 INVISIBLE_CATEGORIES = {"Cc", "Cf", "Zl", "Zp", "Cs", "Co", "Cn"}
-# Letters, marks and symbols that are drawn as nothing, or as a blank that is not a space.
-INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc"
-    "\U00013430-\U0001345f\U0001d159\U000e0000-\U000e0fff]"
-)
+# Also letters, marks and symbols that are drawn as nothing, or as a blank that is not a space.
+INVISIBLE = re.compile(f"[{HIDDEN}{BLANKS}]")
+MARK = re.compile(f"[{MARKS}]")
+TALLEST = 6  # marks on one letter; more of them reach the next line
+# One of these stays between letters and digits, as in 10 000 and in Japanese.
+BLANKS_OF_WRITING = {"\u00a0", "\u2009", "\u202f", "\u3000"}
 PRINTABLE_ASCII = re.compile(r"[\x20-\x7e]*")
-# Chooses between the two drawings of the symbol before it, such as a heart in text or in colour.
+# These choose between the two drawings of the preceding symbol, such as a heart in text or in
+# colour.
 VARIATIONS = {"\ufe0e", "\ufe0f"}
 
 
 def visible(text: str, *, keep: str = "") -> str:
     """Returns the text with the name of each such character in its place, such as ⟨U+202E⟩. Only
-    the characters of `keep` stay. The result is one line, unless a line break is kept."""
+    the characters in `keep` stay. The result is one line, unless a line break is in `keep`."""
     if PRINTABLE_ASCII.fullmatch(text):
         return text
-    letters = []
-    before = ""
-    for letter in text:
-        stays = letter in keep or _is_visible(letter, before)
-        letters.append(letter if stays else f"⟨U+{ord(letter):04X}⟩")
-        before = letter
-    return "".join(letters)
+    return "".join(
+        letter if letter in keep or stays else f"⟨U+{ord(letter):04X}⟩"
+        for letter, stays in _judged(text)
+    )
 
 
 def visible_lines(text: str) -> str:
-    """Does the same for a text of several lines, which keeps its line feeds and tabs."""
+    """Works like `visible` for a text of several lines, which keeps its line feeds and tabs."""
     return visible(text, keep="\n\t")
 
 
 def indented(text: str) -> str:
-    """Returns the lines of another author's text, each two spaces in, so that none can be taken for
-    a line of this program."""
+    """Returns the lines of another author's text, each indented by two spaces, so that none can be
+    taken for a line of this program."""
     return "\n".join(f"  {line}" for line in visible_lines(text).split("\n"))
 
 
@@ -50,16 +53,24 @@ def shortened(text: str, longest: int) -> str:
 
 
 def json_text(value: Any) -> str:
-    """Returns JSON on one line with such characters as escapes: the same value to a program, and
-    nothing that a terminal acts on."""
+    """Returns JSON on one line, with these characters as escapes. A program reads the same value,
+    and a terminal acts on nothing."""
     text = json.dumps(value, ensure_ascii=False, default=lambda time: time.isoformat())
-    return "".join(
-        letter if _is_visible(letter, before) else json.dumps(letter)[1:-1]
-        for before, letter in zip(" " + text, text, strict=False)
-    )
+    return "".join(letter if stays else json.dumps(letter)[1:-1] for letter, stays in _judged(text))
 
 
-def _is_visible(letter: str, before: str) -> bool:
+def _judged(text: str) -> Iterator[tuple[str, bool]]:
+    """Yields each character, and whether a person sees it where it stands."""
+    marks = 0
+    around = zip(" " + text, text, text[1:] + " ", strict=False)
+    for before, letter, after in around:
+        marks = marks + 1 if MARK.match(letter) else 0
+        yield letter, marks <= TALLEST and _is_visible(letter, before, after)
+
+
+def _is_visible(letter: str, before: str, after: str) -> bool:
+    if letter in BLANKS_OF_WRITING:
+        return before.isalnum() and after.isalnum()
     if letter in VARIATIONS:
         return bool(before) and unicodedata.category(before) == "So"
     if unicodedata.category(letter) in INVISIBLE_CATEGORIES:

@@ -1,4 +1,4 @@
-"""Verifies that a callback comes from the server before it is read."""
+"""Verifies that a callback comes from the server before its answer is read."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def verify(
     tolerance: float = TOLERANCE_SECONDS,
     at: float | None = None,
 ) -> Answer:
-    """Returns the answer that a callback brings. Raises SignatureMismatch, or NotWake if the body
-    is signed but is not an answer.
+    """Returns the answer in a callback. Raises SignatureMismatch, or NotWake if the body is signed
+    but is not an answer.
 
     `body` is the raw body of the request, before it is parsed. `secret` is the whole `whsec_...`.
-    If the Standard Webhooks headers are present, only they are checked, and their time may differ
-    from `at` (Unix time, now by default) by `tolerance` seconds. A callback that has only
-    `X-Wake-Signature` has no signed time and may be of any age: an answer is final, so an old
-    callback says nothing new.
+    If the Standard Webhooks headers are present, only these headers are checked. Their time may
+    differ from `at` (Unix time, now by default) by `tolerance` seconds. A callback with only
+    `X-Wake-Signature` has no signed time and may have any age. An old callback does no harm,
+    because an answer is final.
     """
     secret = secret.strip()
     if _is_empty(secret):
@@ -56,7 +56,7 @@ def verify(
 
 
 def verify_signature(body: bytes, signature: str, secret: str) -> bool:
-    """Returns whether `X-Wake-Signature` fits (specification, "Webhook Signatures")."""
+    """Returns whether `X-Wake-Signature` matches (specification, "Webhook Signatures")."""
     if _is_empty(secret):
         return False
     expected = "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
@@ -72,7 +72,7 @@ def _is_empty(secret: str) -> bool:
 def _fits_standard_webhooks(
     body: bytes, headers: Mapping[str, str], secret: str, *, tolerance: float, at: float
 ) -> bool:
-    """Returns whether one of the signatures fits (standardwebhooks.com). There are two while a
+    """Returns whether one of the signatures matches (standardwebhooks.com). There are two while a
     secret is being rotated."""
     message_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not (timestamp.isascii() and timestamp.isdecimal() and len(timestamp) <= 12):

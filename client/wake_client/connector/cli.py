@@ -34,7 +34,7 @@ from wake_client.http.backoff import pauses
 
 logger = logging.getLogger(__name__)
 
-# For the last frames, and for closing the connection.
+# The time for sending the last frames and for closing the connection.
 SECONDS_TO_LEAVE = 3.0
 
 
@@ -145,7 +145,7 @@ def connect(arguments: argparse.Namespace, command: list[str], variables: Mappin
         try:
             journal = resources.enter_context(Journal(path))
             if path != of_key and not arguments.journal:
-                journal.adopt(of_key)  # until version 0.2 each key had a journal of its own
+                journal.adopt(of_key)  # until version 0.2 each key had its own journal
             runs = path.with_name(path.name + ".runs")
             runs.mkdir(mode=0o700, exist_ok=True)
             run_log = arguments.run_log and resources.enter_context(arguments.run_log.open("ab"))
@@ -192,7 +192,7 @@ async def _run(connector: Connector, origin: str, key: str) -> ExitStatus:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup ignores it
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup ignores SIGHUP
         loop.add_signal_handler(signal.SIGHUP, kill)
     try:
         await work
@@ -223,7 +223,7 @@ async def _run(connector: Connector, origin: str, key: str) -> ExitStatus:
 
 
 async def _agent_of(origin: str, key: str) -> str | None:
-    """Asks until the server answers (transports.agent_of)."""
+    """Returns the key's agent (transports.agent_of). Asks until the server answers."""
     for seconds in pauses():
         try:
             return await agent_of(origin, key)
@@ -237,8 +237,8 @@ async def _agent_of(origin: str, key: str) -> str | None:
 
 
 async def _work(connector: Connector, origin: str, key: str) -> None:
-    """Works until the connector has finished. Runs that are active when the key is refused end
-    first: their results are in the journal, and are sent with the next key."""
+    """Works until the connector has finished. If the key is refused, active runs end first: their
+    results are in the journal, and are sent with the next key."""
     if connector.command.folder:
         await leftovers.end_all(connector.command.folder)
     try:
@@ -256,7 +256,7 @@ async def _work(connector: Connector, origin: str, key: str) -> None:
 
 
 async def _connect_until_finished(connector: Connector, origin: str, key: str) -> None:
-    """Ends soon after the connector has finished, also while it is connecting to a server that
+    """Ends soon after the connector has finished, even while it is connecting to a server that
     never answers."""
     work = asyncio.create_task(stay_connected(connector, origin, key))
     finished = asyncio.create_task(connector.finished.wait())
@@ -301,7 +301,7 @@ def _environment(variables: Mapping[str, str], names: list[str]) -> dict[str, st
 
 
 def _journal_path(variables: Mapping[str, str], owner: str) -> Path:
-    """Names a journal by a digest, which does not reveal a key."""
+    """Names a journal by a digest, which does not reveal the key."""
     state_home = variables.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     digest = hashlib.sha256(owner.encode()).hexdigest()
     return Path(state_home) / "wake" / f"{digest[:16]}.journal"

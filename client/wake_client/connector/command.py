@@ -22,13 +22,13 @@ logger = logging.getLogger(__name__)
 
 RESULT_FILE = "result.json"
 MAX_OUTPUT = 10 * 1024 * 1024
-# Between SIGTERM and SIGKILL.
+# The time between SIGTERM and SIGKILL.
 SECONDS_TO_STOP = 10.0
-# For what is still in the pipe when the command has ended. A process that it left behind may hold
-# the other end open for ever.
+# The time for reading the output that is still in the pipe when the command has ended. A process
+# that the command left behind may hold the other end of the pipe open forever.
 SECONDS_TO_READ_REST = 2.0
-# The variables that every command is given. It gets no others, because this process's environment
-# contains the agent's key.
+# The variables that every command gets from this process. The command gets no other variables,
+# because the environment of this process contains the agent's key.
 ENVIRONMENT = {
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "TERM", "VIRTUAL_ENV"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "no_proxy"),
@@ -40,9 +40,9 @@ ENVIRONMENT = {
 class Command:
     """Starts the agent's command.
 
-    `argv` is a list, never a line for a shell. `environment` is given to every run. `run_log` takes
-    its stderr, which the caller never sees; without one it goes to this process's stderr. `folder`
-    contains the folders of the runs (leftovers.py).
+    `argv` is a list, never a shell line. `environment` is given to every run. `run_log` receives
+    the command's stderr, which the caller never sees. Without `run_log`, the command writes to this
+    process's stderr. `folder` contains the folders of the runs (leftovers.py).
     """
 
     argv: Sequence[str]
@@ -53,7 +53,7 @@ class Command:
     async def start(self, run: Run, *, attempt: int, report: Callable[[Report], None]) -> Process:
         """Calls `report` with the progress that the command prints while it works. Raises OSError
         if there is no such command."""
-        stdin = tempfile.TemporaryFile()  # noqa: SIM115 - a file, which the command need not read
+        stdin = tempfile.TemporaryFile()  # noqa: SIM115 - the command need not read it
         folder = leftovers.new_folder(self.folder)
         result_file = Path(folder.name, RESULT_FILE)
         read_end, write_end = os.pipe()
@@ -72,7 +72,8 @@ class Command:
                         "WAKEUP_RESULT": str(result_file),
                     },
                     pass_fds=(lock,),
-                    start_new_session=True,  # a process group of its own, to be stopped whole
+                    # A process group of its own, which can be stopped whole.
+                    start_new_session=True,
                 )
                 leftovers.write_pid(lock, process.pid)
         except BaseException:
@@ -102,8 +103,8 @@ class Process:
         self._timeout = timeout
         self._report = report
         self._output = bytearray()
-        self._searched = 0  # how much of the output has been searched for progress
-        self._reported = 0  # bytes of progress, which are not in the output any more
+        self._searched = 0  # bytes of the output that were searched for progress
+        self._reported = 0  # bytes of progress, which were removed from the output
 
     @classmethod
     async def attach(
@@ -114,8 +115,8 @@ class Process:
         report: Callable[[Report], None],
         folder: tempfile.TemporaryDirectory[str],
     ) -> Process:
-        """Reads the process's stdout from this descriptor, and its result file in this folder,
-        which is deleted afterwards."""
+        """Reads the process's stdout from this descriptor, and the process's result file from this
+        folder. The folder is deleted afterwards."""
         stdout = asyncio.StreamReader()
         pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(stdout), os.fdopen(descriptor, "rb")
@@ -123,7 +124,8 @@ class Process:
         return cls(process, stdout, pipe, timeout, report, folder)
 
     async def outcome(self) -> results.Outcome:
-        """Waits until the command has ended. Stops it if it takes too long or prints too much."""
+        """Waits until the command has ended. Stops the command if it takes too long or prints too
+        much."""
         reading = asyncio.create_task(self._read())
         ending = asyncio.create_task(self._process.wait())
         try:
@@ -170,7 +172,7 @@ class Process:
             self._extract_progress()
 
     def _read_result_file(self) -> bytes:
-        """Returns what the command wrote into the file, and at most one byte too many."""
+        """Returns the content of the file, but at most one byte more than the limit."""
         try:
             with Path(self._folder.name, RESULT_FILE).open("rb") as file:
                 return file.read(MAX_OUTPUT + 1)
@@ -178,7 +180,7 @@ class Process:
             return b""
 
     def _extract_progress(self) -> None:
-        """Removes progress from the lines that are new and whole, and reports it."""
+        """Removes progress from the new, complete lines, and reports this progress."""
         end = self._output.rfind(b"\n", self._searched) + 1
         if end:
             rest = progress.extract(bytes(self._output[self._searched : end]), self._report)
@@ -192,8 +194,8 @@ class Process:
 
 
 def _stdin(run: Run, attempt: int) -> dict[str, Any]:
-    """Returns what the command reads on stdin. `decision` is beside the message, where no caller
-    can forge it."""
+    """Returns the object that the command reads on stdin. `decision` is beside the message, where
+    no caller can forge it."""
     return {
         "taskId": run.task_id,
         "contextId": run.context_id,
@@ -209,8 +211,8 @@ def _stdin(run: Run, attempt: int) -> dict[str, Any]:
 
 
 def _variables(run: Run, attempt: int) -> dict[str, str]:
-    """Returns the variables that the command is given. They contain only the status of the
-    decision; its text is on stdin, because it may be long."""
+    """Returns the variables for the command. The variables contain only the status of a decision.
+    The text of the decision is on stdin, because the text may be long."""
     return {
         "WAKEUP_TASK_ID": run.task_id,
         "WAKEUP_CONTEXT_ID": run.context_id,

@@ -1,4 +1,4 @@
-"""Holds what outlives a connection: the runs, the journal and the unconfirmed results."""
+"""Holds the state that outlives a connection: the runs, the journal and the unconfirmed results."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from wake_client.visible_text import shortened
 
 logger = logging.getLogger(__name__)
 
-# How long to wait for the last confirmations when everything else is over. Results that are not
-# confirmed by then stay in the journal and are sent at the next start.
+# Wait this long for the last confirmations when everything else is over. Results that are
+# unconfirmed by then stay in the journal and are sent at the next start.
 SECONDS_TO_CONFIRM = 10.0
-# The limit of a relay that does not name its own, and what a request has around its frame.
+# The limit for a relay that names none. It is for the frame and the request around the frame
+# together.
 MAX_FRAME_BYTES = 10_000_000
 BYTES_AROUND_FRAME = 100
 NOT_AGAIN = (
     "The agent's machine was lost during this run, and its command may not be started twice."
 )
-# An acknowledgement that comes late would make the relay think that the run never arrived.
+# A late acknowledgement would make the relay think that the run never arrived.
 URGENT = {"ack", "heartbeat", "pong"}
 
 
@@ -47,7 +48,7 @@ class ActiveRun:
 class Connector:
     """Runs the command and decides which frames to send.
 
-    It does not know how frames travel: a connection calls `outgoing()` and `handle()`.
+    The connector does not know how frames travel: a connection calls `outgoing()` and `handle()`.
     """
 
     command: Command
@@ -55,9 +56,10 @@ class Connector:
     capacity: int
     machine: str
     once: bool = False
-    # A run that may have been started before, here or elsewhere, fails instead of starting again.
+    # True if a run that may have been started before, here or elsewhere, fails instead of starting
+    # again.
     at_most_once: bool = False
-    # Set when the connector has drained and the relay has confirmed what it answers.
+    # Set when the connector has drained and the relay has confirmed its results.
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     has_failed: bool = False
 
@@ -71,10 +73,11 @@ class Connector:
         self.is_draining = False
         self._max_frame_bytes = MAX_FRAME_BYTES
         self._was_welcomed = False
-        # An older relay would add pieces twice, so it gets them with the result alone.
+        # An older relay would add pieces twice, so this connector sends it pieces only with the
+        # result.
         self._takes_pieces = False
-        # The same after a restart, so that the relay knows whose runs have ended with the process.
-        # A copy of the journal on another machine is another connector.
+        # The id stays the same after a restart, so that the relay knows whose runs have ended with
+        # the process. A copy of the journal on another machine is another connector.
         self.instance_id = str(uuid.uuid5(self.journal.id, self.machine))
 
     def hello(self) -> Frame:
@@ -88,7 +91,7 @@ class Connector:
         )
 
     def resume(self, welcome: Frame) -> None:
-        """Queues what the last connection may have lost."""
+        """Queues the frames that the last connection may have lost."""
         self._was_welcomed = True
         self._max_frame_bytes = int(welcome.get("frame_bytes") or MAX_FRAME_BYTES)
         self._takes_pieces = bool(welcome.get("pieces"))
@@ -107,7 +110,7 @@ class Connector:
         self._has_unsent.set()
 
     def heartbeat(self) -> None:
-        """Renews the leases of the runs that are here."""
+        """Renews the leases of this connector's runs."""
         self._check_results()
         self._queue(frames.heartbeat(list(self._leases())))
 
@@ -116,7 +119,7 @@ class Connector:
         return self._unconfirmed.is_sending_long_result
 
     def urgent(self) -> list[Frame]:
-        """Takes the frames out of the queue that cannot wait behind a long result."""
+        """Takes the frames that cannot wait behind a long result out of the queue."""
         urgent = [frame for frame in self._outbox if frame["type"] in URGENT]
         self._outbox = [frame for frame in self._outbox if frame not in urgent]
         return urgent
@@ -132,7 +135,7 @@ class Connector:
         return self.unsent()
 
     def unsent(self) -> list[Frame]:
-        """Returns what to send next, if anything."""
+        """Returns the frames to send next, if any."""
         self._has_unsent.clear()
         outgoing, self._outbox = self._outbox, []
         outgoing += [self._result_frame(*result) for result in self._unconfirmed.next_batch()]
@@ -160,7 +163,7 @@ class Connector:
                 logger.warning(
                     "the relay reports: %s (%s)", frame.get("message"), frame.get("code")
                 )
-                # An error about progress has its number. Its result may be on the way meanwhile.
+                # An error with a number is about progress, not about the run's result.
                 if "n" not in frame:
                     self._result_refused(run_id, str(frame.get("code")))
 
@@ -172,7 +175,7 @@ class Connector:
             self._check_finished()
 
     def kill(self) -> None:
-        """Kills every command. None of these runs gets a result, so each will run again."""
+        """Kills every command. The runs of these commands get no result, so each will run again."""
         for task in self._tasks:
             task.cancel()
         for active in self._active.values():
@@ -197,14 +200,15 @@ class Connector:
 
     def _accept(self, run: Run) -> None:
         if active := self._active.get(run.run_id):
-            active.run = run  # it has a new lease
+            active.run = run  # the run has a new lease
             if active.process:
                 self._queue(frames.ack(run))
         elif outcome := self.journal.result(run.run_id):
             logger.info("task %s: answered from the journal, not run again", run.task_id)
             self._queue(frames.ack(run))
             self._finish(run, outcome)
-        elif not self.is_draining:  # else another connector gets it when the lease is over
+        # A draining connector leaves the run to another one, when the lease ends.
+        elif not self.is_draining:
             active = self._active[run.run_id] = ActiveRun(run)
             self._in_background(self._execute(active))
             if self.once:
@@ -237,8 +241,8 @@ class Connector:
         run = active.run
         if active.canceled.is_set():
             return results.failed("Canceled before it was started.")
-        # The relay counts what it sent, the journal what was started here. A crash between the two
-        # makes them differ.
+        # The relay counts the attempts that the relay sent. The journal counts the starts on this
+        # machine. The two numbers differ after a crash between sending and starting.
         attempt = max(run.attempt, self.journal.starts(run.run_id) + 1)
         if self.at_most_once and attempt > 1:
             return results.failed(NOT_AGAIN)
@@ -251,7 +255,7 @@ class Connector:
         active.process = process
         logger.info("task %s: started, attempt %s", run.task_id, attempt)
         self._queue(frames.ack(active.run))
-        if active.canceled.is_set():  # while it was being started
+        if active.canceled.is_set():  # the task was canceled during the start
             await process.stop()
         outcome = await process.outcome()
         if active.canceled.is_set():
@@ -261,7 +265,7 @@ class Connector:
         return outcome
 
     def _reporter(self, active: ActiveRun) -> Callable[[Report], None]:
-        """Returns the function to call with what the command reports while it works."""
+        """Returns the function that receives the command's reports while it works."""
         loop = asyncio.get_running_loop()
         progress = Progress(at=loop.time())
         pieces = active.pieces = Pieces(progress.count, at=loop.time())
@@ -295,14 +299,15 @@ class Connector:
         return report
 
     def _queue_progress(self, run: Run, number: int, text: str) -> None:
-        """Replaces unsent progress of the same run: there may be no connection for long."""
+        """Replaces unsent progress of the same run, because the connection may be away for long."""
         progress = frames.progress(run, number, text)
-        self._outbox = [frame for frame in self._outbox if not _is_replaced(frame, progress)]
+        self._outbox = [frame for frame in self._outbox if not frames.is_replaced(frame, progress)]
         self._queue(progress)
 
     def _result_frame(self, run_id: str, lease_id: str, outcome: results.Outcome) -> Frame:
         """Returns the frame of a result, or of a failure if the result is too long. The relay would
-        refuse a frame that is too long each time, and would hear nothing behind it."""
+        refuse a frame that is too long each time, and would then receive none of the frames after
+        it."""
         frame = frames.result(run_id, lease_id, outcome)
         if len(json.dumps(frame)) <= self._max_frame_bytes - BYTES_AROUND_FRAME:
             return frame
@@ -312,8 +317,8 @@ class Connector:
         return frames.result(run_id, lease_id, results.failed(reason))
 
     def _check_results(self) -> None:
-        """Fails a run whose result does not get through. Its task would stay "working" as long as
-        this connector holds the run."""
+        """Fails a run whose result cannot be delivered. The task would stay "working" for as long
+        as this connector holds the run."""
         for result in self._unconfirmed.heartbeat():
             reason = f"was sent {MAX_TRIES} times and not confirmed"
             self._replace(result, results.NOT_DELIVERED, reason)
@@ -322,8 +327,9 @@ class Connector:
     def _result_refused(self, run_id: str, code: str) -> None:
         """Handles an error about a run whose result was sent.
 
-        After `lease_lost`, either another connector has the run, or it comes again under another
-        lease and is answered with the result that was set aside.
+        After `lease_lost`, the result is set aside. Another connector may have the run. If the run
+        comes to this connector again under another lease, the connector sends the result that was
+        set aside.
         """
         for result in self._unconfirmed.sent(run_id):
             match code:
@@ -383,14 +389,9 @@ class Connector:
         asyncio.get_running_loop().call_later(SECONDS_TO_CONFIRM, self._stop_waiting)
 
     def _stop_waiting(self) -> None:
-        """Sets `finished`, unless a long result is being sent: it would take as long the next
-        time."""
+        """Sets `finished`, unless a long result is being sent, because sending that result again
+        would take as long."""
         if self.is_sending_long_result:
             self._check_finished()
         else:
             self.finished.set()
-
-
-def _is_replaced(frame: Frame, progress: Frame) -> bool:
-    is_of_run = all(frame.get(name) == progress[name] for name in ("type", "dispatch_id"))
-    return is_of_run and "text" in frame

@@ -1,6 +1,6 @@
 """Defines the frames between connector and relay: JSON objects with a `type`.
 
-They are the same over a WebSocket and over HTTP. On the wire, a run is called `dispatch`.
+The frames are the same over a WebSocket and over HTTP. On the wire, a run is called `dispatch`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ class NotAFrame(Exception):
 class Run:
     """Describes one execution of the command for one task, leased to this connector.
 
-    The same run may come again with another lease, if the relay could not tell whether it arrived.
+    The same run may come again with another lease, if the relay does not know whether the run
+    arrived.
     """
 
     run_id: str
@@ -34,7 +35,7 @@ class Run:
     decision: dict[str, Any] | None
     attempt: int
     timeout_seconds: float | None
-    # None for an anonymous caller, and if the relay is too old to tell.
+    # None for an anonymous caller, and from a relay that is too old to send it.
     caller: dict[str, Any] | None = None
     accepted_output_modes: list[Any] = field(default_factory=list)
     reference_task_ids: list[Any] = field(default_factory=list)
@@ -66,11 +67,11 @@ class Run:
 def hello(
     *, instance_id: str, machine: str, capacity: int, leases: dict[str, str], is_first: bool
 ) -> Frame:
-    """Names this connector and its runs. In the first hello of a process, runs that it does not
-    name ended with an earlier process.
+    """Names this connector and its runs. If `is_first`, this is the first hello of the process, and
+    all runs without a lease in `leases` ended with an earlier process.
 
-    `leases` maps each run that is active, or whose result is unconfirmed, to its lease. From the
-    leases, the relay knows which of these runs another connector has by now.
+    `leases` maps each run that is active, or whose result is unconfirmed, to its lease. The relay
+    compares these leases to find runs that another connector now has.
     """
     return {
         "type": "hello",
@@ -86,18 +87,24 @@ def hello(
 
 
 def ack(run: Run) -> Frame:
-    """Tells the relay that the run has started."""
+    """Reports that the run has started."""
     return {"type": "ack", "dispatch_id": run.run_id, "lease_id": run.lease_id}
 
 
 def progress(run: Run, number: int, text: str) -> Frame:
-    """Reports how far a run is. `number` counts up within the run."""
+    """Reports the progress of a run. `number` counts up within the run."""
     ids = {"dispatch_id": run.run_id, "lease_id": run.lease_id}
     return {"type": "progress", **ids, "n": number, "text": text}
 
 
+def is_replaced(frame: Frame, progress: Frame) -> bool:
+    """Returns whether the frame is an earlier progress text of the same run."""
+    is_of_run = all(frame.get(name) == progress[name] for name in ("type", "dispatch_id"))
+    return is_of_run and "text" in frame
+
+
 def piece(run: Run, number: int, artifact: dict[str, Any]) -> Frame:
-    """Sends a piece of an artifact, under a number that counts up within the run."""
+    """Sends a piece of an artifact. `number` counts up within the run."""
     ids = {"dispatch_id": run.run_id, "lease_id": run.lease_id}
     return {"type": "progress", **ids, "n": number, "artifact": artifact}
 
@@ -108,12 +115,12 @@ def result(run_id: str, lease_id: str, outcome: dict[str, Any]) -> Frame:
 
 
 def heartbeat(run_ids: list[str]) -> Frame:
-    """Renews the leases of these runs."""
+    """Renews the leases of the runs with these ids."""
     return {"type": "heartbeat", "dispatch_ids": run_ids}
 
 
 def drain() -> Frame:
-    """Tells the relay to send no more tasks."""
+    """Asks the relay to send no more tasks."""
     return {"type": "drain"}
 
 

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 MAX_SET_ASIDE = 20
 SETTINGS = """
 PRAGMA auto_vacuum = FULL;   -- the file shrinks again when results are confirmed
-PRAGMA secure_delete = ON;   -- and no text of theirs stays in it
+PRAGMA secure_delete = ON;   -- and no text of a result stays in it
 PRAGMA synchronous = EXTRA;  -- a commit survives a power failure
 CREATE TABLE IF NOT EXISTS run (
     run_id TEXT PRIMARY KEY, starts INTEGER NOT NULL, lease_id TEXT NOT NULL, result TEXT
@@ -41,10 +41,10 @@ class JournalInUse(Exception):
 
 @dataclass(slots=True)
 class Record:
-    """Contains what the journal knows of one run.
+    """Contains the journal's facts about one run.
 
     `starts` counts how often its command was started here. `result` is set once the run has ended,
-    with the lease that it ended under.
+    and includes the lease under which it ended.
     """
 
     starts: int = 0
@@ -55,8 +55,8 @@ class Record:
 class Journal:
     """Holds the runs that the relay has not confirmed, in memory and in an SQLite database.
 
-    A method commits its change to disk before it returns, so the relay never knows more than the
-    journal. Opening it raises JournalInUse, OSError or sqlite3.Error.
+    Each method commits its change to disk before the method returns, so the relay never knows more
+    than the journal. Opening a journal raises JournalInUse, OSError or sqlite3.Error.
     """
 
     def __init__(self, path: Path) -> None:
@@ -78,12 +78,12 @@ class Journal:
         return record.starts if record else 0
 
     def result(self, run_id: str) -> dict[str, Any] | None:
-        """Returns the result of a run that has ended here, also if it was set aside."""
+        """Returns the result of a run that has ended here, even if it was set aside."""
         record = self._records.get(run_id)
         return record.result if record and record.result else self._read_set_aside(run_id)
 
     def unconfirmed(self) -> list[tuple[str, str, dict[str, Any]]]:
-        """Returns the run, lease and result of each run that has ended and is not confirmed."""
+        """Returns the run, lease and result of each run that has ended and is unconfirmed."""
         return [
             (run_id, record.lease_id, record.result)
             for run_id, record in self._records.items()
@@ -105,15 +105,15 @@ class Journal:
             self._save(run_id)
 
     def set_aside(self, run_id: str, result: dict[str, Any]) -> str:
-        """Writes a result that the relay does not take to a file beside the journal, where a person
-        can find it. Returns the file's name, or "" if it cannot be written."""
+        """Writes a result that the relay refuses to a file beside the journal, where a person can
+        find it. Returns the file's name, or "" if the file cannot be written."""
         path = self._set_aside_path(run_id)
         try:
             path.parent.mkdir(mode=0o700, exist_ok=True)
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123
                 file.write(json.dumps(result).encode() + b"\n")
                 file.flush()
-                os.fsync(file.fileno())  # the journal forgets the result next
+                os.fsync(file.fileno())  # next, the journal forgets the result
             for oldest in sorted(path.parent.iterdir(), key=_modified_at)[:-MAX_SET_ASIDE]:
                 oldest.unlink()
         except OSError as error:
@@ -122,8 +122,8 @@ class Journal:
         return str(path)
 
     def adopt(self, path: Path) -> None:
-        """Takes over the runs of an earlier journal, and deletes it. Raises JournalInUse, OSError
-        or sqlite3.Error."""
+        """Takes over the runs of an earlier journal, and deletes that journal. Raises JournalInUse,
+        OSError or sqlite3.Error."""
         if not path.exists():
             return
         with Journal(path) as earlier:
@@ -152,14 +152,14 @@ class Journal:
         self.close()
 
     def _save(self, run_id: str) -> None:
-        """Commits this run's record, and those that could not be saved before."""
+        """Commits this run's record, and any records that could not be saved before."""
         self._unsaved.add(run_id)
         try:
             with self._database:
                 for unsaved in self._unsaved:
                     _write(self._database, unsaved, self._records.get(unsaved))
         except sqlite3.Error as error:
-            # The run goes on: a result that reaches the relay matters more than its record.
+            # The run goes on, because a result that reaches the relay matters more than its record.
             logger.warning("the journal cannot be written: %s", error)
         else:
             self._unsaved.clear()
@@ -179,8 +179,8 @@ class Journal:
 
 
 def _lock(path: Path) -> int:
-    """Takes the lock that version 0.1 takes, too, so that the two never use a journal together.
-    The kernel releases it when the process dies."""
+    """Takes the same lock as version 0.1, so that the two never use a journal together. The kernel
+    releases the lock when the process dies."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -191,7 +191,7 @@ def _lock(path: Path) -> int:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite would let others read it
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite would let others read the file
     database = sqlite3.connect(path)
     try:
         database.executescript(SETTINGS)
@@ -202,7 +202,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _read_id(database: sqlite3.Connection) -> uuid.UUID:
-    """Returns the id of this journal, which it gets when it is opened first."""
+    """Returns the id of this journal. A journal gets its id when it is first opened."""
     with database:
         database.execute(
             "INSERT INTO journal (id) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM journal)",
@@ -262,8 +262,8 @@ def _convert(path: Path) -> None:
 
 
 def _records_of_version_0_1(lines: Iterable[bytes]) -> dict[str, Record]:
-    """Reads one event a line. A line that a crash cut off is dropped, because the relay never knew
-    of its event."""
+    """Reads one event a line. A line that a crash cut off is dropped, because the relay never
+    received the event in that line."""
     records: dict[str, Record] = {}
     for line in lines:
         try:

@@ -1,7 +1,8 @@
 """Ends the commands that a killed connector left running, before their runs start again.
 
-The folder of a run has a file that its command inherits locked. So the kernel tells whether any of
-the command's processes is still alive; its pid alone could by now be that of another process.
+The folder of a run has a locked file, and the run's command inherits the lock. While the lock is
+held, at least one of the command's processes is alive. A pid alone would not show this, because the
+pid could now belong to another process.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ logger = logging.getLogger(__name__)
 
 PREFIX = "wake-"
 LOCK = "lock"
-# Between SIGTERM and SIGKILL, and after SIGKILL.
+# The time that processes get to end after SIGTERM, and again after SIGKILL.
 SECONDS_TO_STOP = 10.0
 PAUSE_SECONDS = 0.05
 
 
 def new_folder(parent: Path | None) -> tempfile.TemporaryDirectory[str]:
-    """Makes the folder of one run, among other temporary files if `parent` takes none: a full disk
-    stops no run."""
+    """Makes the folder of one run. If that fails in `parent`, as on a full disk, makes the folder
+    in the system's directory for temporary files, so that the run can start."""
     with suppress(OSError):
         return tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent)
     return tempfile.TemporaryDirectory(prefix=PREFIX)
@@ -36,7 +37,7 @@ def new_folder(parent: Path | None) -> tempfile.TemporaryDirectory[str]:
 
 @contextmanager
 def locked_file(folder: str) -> Iterator[int]:
-    """Opens the file that a command is to inherit, and yields its descriptor."""
+    """Opens the file for a command to inherit, and yields its descriptor."""
     descriptor = os.open(Path(folder, LOCK), os.O_WRONLY | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -47,7 +48,7 @@ def locked_file(folder: str) -> Iterator[int]:
 
 def write_pid(descriptor: int, pid: int) -> None:
     """Writes the command's pid into its locked file."""
-    with suppress(OSError):  # on a full disk the command is started all the same
+    with suppress(OSError):  # the command is started even on a full disk
         os.write(descriptor, b"%d" % pid)
 
 
@@ -73,7 +74,7 @@ def _pid_of(folder: Path) -> int | None:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            pid = int(file.read())  # empty if the connector was killed before it wrote it
+            pid = int(file.read())  # the file is empty if the connector was killed earlier
             os.killpg(pid, 0)
             return pid
     return None

@@ -1,7 +1,7 @@
 """Collects the pieces of artifacts that a command reports while it works.
 
-Pieces are sent in the order in which they came, each under a number. The result carries all of
-them once more, and the relay passes over the numbers that it has: a lost connection neither loses a
+Pieces are sent in the order in which they came, each under a number. The result contains all pieces
+again, and the relay ignores the numbers that it already has. So a lost connection neither loses a
 piece nor adds one twice.
 """
 
@@ -14,7 +14,7 @@ from wake_client.connector.progress import PAUSE_PER_RUN_SECOND
 
 Artifact = dict[str, Any]
 
-# Pieces that come within this time are sent together, because a task has a limit of events.
+# Pieces within this time are sent together, because a task has a limit of events.
 MIN_PAUSE_SECONDS = 0.25
 
 
@@ -22,8 +22,8 @@ class Pieces:
     """Holds the pieces of one run. `count` returns the next number, and `at` is always a time in
     seconds on one clock.
 
-    The first piece of an artifact always replaces what the task has of it, because a run may be
-    started again, and its result may come again.
+    The first piece of an artifact always replaces the task's earlier content, because a run may be
+    started again, and the result may be sent again.
     """
 
     def __init__(self, count: Callable[[], int], *, at: float) -> None:
@@ -35,7 +35,8 @@ class Pieces:
         self._numbered: list[tuple[int, Artifact]] = []
 
     def add(self, artifact: Artifact, *, at: float) -> float | None:
-        """Returns in how many seconds to send; None if something waits to be sent already."""
+        """Adds a piece. Returns in how many seconds to send the piece, or None if another piece
+        already waits and the two are sent together."""
         name = artifact["artifactId"]
         if name not in self._known:
             artifact = artifact | {"append": False}
@@ -53,7 +54,7 @@ class Pieces:
         return max(0.0, self._sent_at + pause - at)
 
     def next(self, *, at: float) -> list[tuple[int, Artifact]]:
-        """Returns what waits, each piece with its number."""
+        """Returns the waiting pieces, each with its number."""
         self._sent_at = at
         numbered = [(self._count(), artifact) for artifact in self._waiting]
         self._waiting = []
@@ -62,7 +63,7 @@ class Pieces:
 
     @property
     def numbered(self) -> list[tuple[int, Artifact]]:
-        """Returns all pieces that were sent, perhaps in vain."""
+        """Returns all pieces that were sent, even if they did not arrive."""
         return self._numbered
 
     def for_result(self) -> list[Artifact]:
@@ -77,7 +78,7 @@ def _continues(piece: Artifact, before: Artifact) -> bool:
 
 
 def _joined(before: Artifact, piece: Artifact) -> Artifact:
-    """Joins two pieces, and texts that meet: an artifact has a limit of parts."""
+    """Joins two pieces, and adjacent texts, because an artifact has a limit of parts."""
     first, second = before["parts"], piece["parts"]
     if _is_plain(first[-1]) and _is_plain(second[0]):
         meeting = first[-1] | {"text": first[-1]["text"] + second[0]["text"]}

@@ -1,4 +1,5 @@
-"""Finds the progress that a command reports in its output, and limits how often it is sent."""
+"""Finds the progress that a command reports in its output, and limits how often progress is
+sent."""
 
 from __future__ import annotations
 
@@ -19,16 +20,16 @@ JSON_LINE = re.compile(rb"^[ \t]*\{[^\n]{1,1048576}\n", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a command reports in one line: a text, a piece of an artifact, or both."""
+    """Holds the content of one progress line: a text, a piece of an artifact, or both."""
 
     text: str = ""
     artifact: dict[str, Any] | None = None
 
 
 def extract(output: bytes, report: Callable[[Report], None]) -> bytes:
-    """Calls `report` with each line `{"state": "working", "text": "...", "artifact": {...}}`, which
-    has a text, an artifact or both, and returns the output without these lines. `output` consists
-    of whole lines."""
+    """Calls `report` for each progress line `{"state": "working", "text": "...", "artifact":
+    {...}}`, which has a text, an artifact or both. Returns the output without these lines. `output`
+    consists of complete lines."""
 
     def replace(line: re.Match[bytes]) -> bytes:
         progress = _read(line[0])
@@ -50,7 +51,8 @@ class Progress:
         self._number = 0
 
     def report(self, text: str, *, at: float) -> float | None:
-        """Returns in how many seconds to send this text; None if it replaces one that waits."""
+        """Stores the text. Returns in how many seconds to send the text. Returns None if an earlier
+        text was still waiting to be sent, because the new text then replaces the earlier one."""
         replaces_another, self._text = bool(self._text), text
         if replaces_another:
             return None
@@ -60,19 +62,19 @@ class Progress:
         return max(0.0, self._sent_at + pause - at)
 
     def next(self, *, at: float) -> tuple[int, str]:
-        """Returns what to send now: a number that counts up, and the latest text."""
+        """Returns the next report to send: a number that counts up, and the latest text."""
         text, self._text = self._text, ""
         self._sent_at = at
         return self.count(), text
 
     def count(self) -> int:
-        """Returns the number of the next report of this run, of either kind."""
+        """Returns the number of the run's next report, of either kind."""
         self._number += 1
         return self._number
 
 
 def _read(line: bytes) -> Report | None:
-    """Returns what a line reports; None if it is part of the answer."""
+    """Returns the report in a line, or None if the line is part of the answer."""
     if b'"working"' not in line:
         return None
     try:
@@ -89,7 +91,7 @@ def _read(line: bytes) -> Report | None:
 
 
 def _is_artifact(value: Any) -> bool:
-    """Tells whether this is a piece that can be joined with others. The relay checks the rest."""
+    """Returns whether this is a piece that can be joined with others. The relay checks the rest."""
     if not isinstance(value, dict) or not isinstance(value.get("artifactId"), str):
         return False
     return isinstance(value.get("parts"), list) and bool(value["parts"])

@@ -1,4 +1,4 @@
-"""Reads what a command printed on stdout as the result of its run."""
+"""Reads a command's stdout as the result of its run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 # The states that an agent may set (A2A, "Task Lifecycle"). People and callers set the others.
 STATES = {"completed", "input_required", "auth_required", "failed", "rejected"}
-# Fields that are sent to the relay as they are, beside the state.
+# These fields, beside the state, are sent to the relay unchanged.
 FIELDS = (
     "message",
     "text",
@@ -23,9 +23,9 @@ FIELDS = (
 )
 
 OBJECT = re.compile(r"^\{", re.MULTILINE)
-# How many objects to look at from the end, since each may be long.
+# Look at this many objects from the end, since each may be long.
 MAX_OBJECTS = 1_000
-# An object that is cut off, or was printed by Python instead of as JSON.
+# Matches an object that is cut off, or that Python printed instead of JSON.
 ATTEMPT = re.compile(r"""^\{\s*["']state["']\s*:""", re.MULTILINE)
 UNREADABLE = "The agent's command printed a result that is not valid JSON."
 
@@ -33,16 +33,17 @@ Outcome = dict[str, Any]
 
 
 def read(output: bytes, exit_code: int, result_file: bytes = b"") -> Outcome:
-    """Returns the outcome of a command that printed this and exited with this status.
+    """Returns the outcome of a command with this output and exit status.
 
-    The contract is a JSON object with a `state`: `{state, message{role, parts}}` or
-    `{state, text}`, optionally with the other FIELDS. It is the last such object on stdout that
-    begins a line, because libraries print warnings there, or the content of the file that
-    WAKEUP_RESULT names. Other output is the text of a completed task, unless the command seems to
-    have tried to print such an object.
+    The contract is a JSON object with a `state`: `{state, message{role, parts}}` or `{state,
+    text}`, optionally with the other FIELDS. The object is the content of the file that
+    WAKEUP_RESULT names. If that file is empty, the result is the last such object on stdout that
+    starts a line, because libraries print warnings to stdout. Other output is the text of a
+    completed task, unless the command seems to have tried to print such an object.
 
-    A command that exits with another status than 0 has failed. Its output is sent only if it says
-    `failed` itself, because the output of a crash is not meant for the caller.
+    A command that exits with a status other than 0 has failed. The output of such a command is sent
+    only if the output itself says `failed`, because the output of a crash is not meant for the
+    caller.
     """
     text = (result_file or output).decode("utf-8", "replace").strip()
     answer = _contract(text)
@@ -61,13 +62,13 @@ def read(output: bytes, exit_code: int, result_file: bytes = b"") -> Outcome:
 
 
 def failed(reason: str, exit_code: int | None = None) -> Outcome:
-    """Returns a failed outcome. The caller reads the reason, so it says nothing about this
-    machine."""
+    """Returns a failed outcome. The caller reads the reason, so the reason must say nothing about
+    this machine."""
     status = {} if exit_code is None else {"exit_code": exit_code}
     return {"state": "failed", "text": reason, **status}
 
 
-# Sent instead of a result that does not get through to the relay, or that the relay refuses.
+# Sent instead of a result that cannot be delivered to the relay, or that the relay refuses.
 # Journals of version 0.1 contain the same texts.
 NOT_DELIVERED = failed(
     "The agent's answer did not reach the server. It is kept on the agent's machine."
@@ -77,7 +78,7 @@ SUBSTITUTES = (NOT_DELIVERED, TOO_LARGE)
 
 
 def _contract(text: str) -> dict[str, Any] | None:
-    """Returns the last JSON object with a state that begins a line."""
+    """Returns the last JSON object with a state at the start of a line."""
     decoder = json.JSONDecoder()
     begins = [begin.start() for begin in OBJECT.finditer(text)]
     for begin in reversed(begins[-MAX_OBJECTS:]):

@@ -34,11 +34,11 @@ class NoWelcome(Exception):
 
 
 async def stay_connected(connector: Connector, origin: str, key: str) -> None:
-    """Reconnects until the connector has finished. Raises KeyNotValid, OtherProtocol and Replaced,
-    and Refused if the relay has never accepted a connection.
+    """Reconnects until the connector has finished. Raises KeyNotValid, OtherProtocol and Replaced.
+    Raises Refused if the relay has never accepted a connection.
 
-    Each connection is first tried as a WebSocket: a laptop moves between networks, and the proxy
-    that blocked the last one may be gone.
+    Each connection is first tried as a WebSocket, because a laptop moves between networks, and a
+    proxy that blocked the last WebSocket may be gone.
     """
     backoff = pauses()
     was_connected = has_failed = False
@@ -94,8 +94,8 @@ async def _exchange(
         _send_heartbeats(connector, side_channel, heartbeat_seconds),
         connector.finished.wait(),
     )
-    # The first drain may have been dropped when sending was canceled. Without it, the relay could
-    # give a task to a poll of ours that still waits there.
+    # The first drain may have been dropped when sending was canceled. Without this second drain,
+    # the relay could give a task to one of our polls that still waits at the relay.
     await transport.send([frames.drain()])
     while unsent := connector.unsent():
         await transport.send(unsent)
@@ -126,10 +126,10 @@ async def _send(connector: Connector, transport: Transport) -> None:
 async def _send_heartbeats(
     connector: Connector, side_channel: PollingTransport, every: float
 ) -> None:
-    """Renews the leases of the runs that are here.
+    """Renews the leases of this connector's runs.
 
-    A heartbeat would wait behind a long result on a slow line, for longer than the relay waits for
-    it. It is then sent by a request of its own.
+    On a slow line, a heartbeat would wait behind a long result for longer than the relay waits for
+    a heartbeat. So the heartbeat is sent by its own request.
     """
     while True:
         await asyncio.sleep(every)
@@ -141,7 +141,8 @@ async def _send_heartbeats(
 
 
 async def _until_one_ends(*coroutines: Coroutine[Any, Any, Any]) -> None:
-    """Cancels the others when one ends, and raises what it raised."""
+    """Waits until one of the coroutines ends, and cancels the others. Raises the exception of the
+    ended coroutine."""
     tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

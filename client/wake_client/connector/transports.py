@@ -18,20 +18,21 @@ from wake_client.connector.frames import Frame
 from wake_client.visible_text import shortened
 
 PATH = "/connect/v1"
-# For a conversation with its history. The relay is trusted, so this limit need not be tight.
+# Large enough for a conversation with its history. The relay is trusted, so this limit need not be
+# tight.
 MAX_FRAME_BYTES = 64 * 1024 * 1024
 SECONDS_TO_CONNECT = 10.0
 LONG_POLL_SECONDS = 25
-# For a response to what was sent, including the time that it takes up a slow line.
+# The time limit for a response, including the time that sending takes on a slow line.
 RESPONSE_SECONDS = 60.0
 # The relay sends a ping every 20 seconds in any case.
 SECONDS_OF_SILENCE = 90.0
-# For the frames of one request. A longer frame is sent alone.
+# Limits the frames of one request. A longer frame is sent alone.
 MAX_BATCH_BYTES = 256 * 1024
 MAX_BATCH_FRAMES = 1_000  # the relay takes no more at once
 NOT_A_RELAY = "This is not a Wake server, or it does not run the relay: check --url."
 KEY_NOT_VALID, OTHER_AGENT, OTHER_PROTOCOL, REPLACED = 4401, 4403, 4406, 4409
-# What a proxy answers while the server behind it is away.
+# A proxy answers with these status codes while the server behind it is away.
 TEMPORARY_STATUSES = {429, 502, 503, 504}
 
 
@@ -69,7 +70,7 @@ class Transport(Protocol):
         """Returns the frames of the response, if this transport has responses."""
 
     async def receive(self) -> list[Frame]:
-        """Waits for frames from the relay. May return none after a while."""
+        """Waits for frames from the relay. May return no frames after a while."""
 
 
 class WebSocketTransport:
@@ -102,7 +103,7 @@ class WebSocketTransport:
 
 
 class _ConnectWithoutRedirects(connect):
-    """Sends the key only to the address that it was given for."""
+    """Sends the key only to the address for which the key was given."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         return exc
@@ -116,7 +117,7 @@ async def websocket(origin: str, key: str) -> AsyncIterator[WebSocketTransport]:
         additional_headers={"Authorization": f"Bearer {key}"},
         open_timeout=SECONDS_TO_CONNECT,
         max_size=MAX_FRAME_BYTES,
-        # Its pings wait behind a long result that is being sent, and then it would close a working
+        # Pings wait behind a long result that is being sent, and would then close a working
         # connection. The heartbeats of both sides are enough.
         ping_interval=None,
     )
@@ -140,7 +141,8 @@ async def websocket(origin: str, key: str) -> AsyncIterator[WebSocketTransport]:
 
 
 class PollingTransport:
-    """Uses `POST /connect/v1/poll`: one request waits for frames, and others beside it send."""
+    """Uses `POST /connect/v1/poll`. Carries frames in HTTP requests. One request waits for frames,
+    and other requests send frames."""
 
     name = "long polling"
 
@@ -194,8 +196,8 @@ async def polling(origin: str, key: str, instance_id: str) -> AsyncIterator[Poll
 
 
 async def agent_of(origin: str, key: str) -> str | None:
-    """Returns the id of the agent whose key this is, which stays the same when the key is replaced;
-    None if the server is too old to tell. Raises Disconnected, KeyNotValid and Refused."""
+    """Returns the id of the key's agent, or None if the server is too old to send it. The id stays
+    the same when the key is replaced. Raises Disconnected, KeyNotValid and Refused."""
     headers = {"Authorization": f"Bearer {key}"}
     async with httpx.AsyncClient(headers=headers, timeout=SECONDS_TO_CONNECT) as http:
         try:
@@ -218,7 +220,7 @@ async def agent_of(origin: str, key: str) -> str | None:
 
 
 def _close_reason(closed: ConnectionClosed) -> Exception:
-    """Returns the exception for the code that the relay closed a WebSocket with."""
+    """Returns the exception for the code with which the relay closed a WebSocket."""
     code = closed.rcvd.code if closed.rcvd else None
     kinds = {
         KEY_NOT_VALID: KeyNotValid,
@@ -231,7 +233,7 @@ def _close_reason(closed: ConnectionClosed) -> Exception:
 
 
 def _refusal(response: httpx.Response) -> str:
-    """Returns the server's reason, if it gives one."""
+    """Returns the server's reason, or a text without one."""
     if response.has_redirect_location:
         location = response.headers["Location"]
         return f"The server points to {location}. If that is your server, use it as --url."

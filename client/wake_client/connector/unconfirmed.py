@@ -10,12 +10,14 @@ from wake_client.connector.journal import Journal
 from wake_client.connector.results import Outcome
 
 MAX_TRIES = 5
-# The first two tries may each be on a new connection at once, because most results are lost with a
-# connection that broke for another reason. A result that breaks the connection itself, because it
-# is too long for something on the way, then leaves the next connections to the others.
+# The first two tries may be on two connections in a row, because most results are lost with a
+# connection that broke for another reason. But a result may also break the connection itself,
+# because the result is too long for a proxy on the way. So after two tries, the next connections
+# are for other results.
 TRIES_AT_ONCE = 2
-# A minute, with a heartbeat every 15 seconds, and more for a long result on a slow line. There is
-# no other sign of its progress, because the operating system accepts megabytes at once.
+# A result has four heartbeats of 15 seconds to be confirmed. A long result has more, because it
+# takes longer on a slow line. Nothing else shows the progress of a result, because the operating
+# system accepts megabytes immediately.
 HEARTBEATS_TO_CONFIRM = 4
 BYTES_PER_HEARTBEAT = 512 * 1024
 
@@ -24,8 +26,8 @@ Result = tuple[str, str, Outcome]  # run, lease and outcome
 
 @dataclass(slots=True)
 class Sending:
-    """Counts the tries of one result, the heartbeats since the last one, and the heartbeats that it
-    may take (0 if its connection is lost)."""
+    """Counts the tries of one result, and the heartbeats since the last try. `max_heartbeats` is
+    how many heartbeats the try may take (0 if the connection of the try is lost)."""
 
     tries: int = 0
     heartbeats: int = 0
@@ -54,7 +56,7 @@ class UnconfirmedResults:
         )
 
     def send_soon(self, run_id: str) -> None:
-        """Makes the result due as soon as there is a connection."""
+        """Makes the result due on the next connection."""
         self._due.add(run_id)
 
     def sent(self, run_id: str) -> list[Result]:
@@ -83,7 +85,7 @@ class UnconfirmedResults:
 
     def heartbeat(self) -> list[Result]:
         """Counts a heartbeat, and makes results due that have waited too long for a confirmation.
-        Returns those that have had all their tries."""
+        Returns the results that have used up their tries."""
         hopeless = []
         for result in self._journal.unconfirmed():
             run_id, sending = result[0], self._sending[result[0]]
@@ -101,8 +103,9 @@ class UnconfirmedResults:
     def next_batch(self) -> list[Result]:
         """Returns the results to send now.
 
-        New ones come first, short ones before long ones. A result that was sent before comes after
-        all new ones, and alone: if it breaks the connection, no other result is blamed.
+        New results come first, short ones before long ones. A result that was sent before comes
+        after all new results, and nothing is sent together with it. So if that result breaks the
+        connection, no other result is counted as failed.
         """
         due = [
             (self._sending[result[0]], len(json.dumps(result[2])), result)

@@ -1,1 +1,2 @@
-"""`wake hook`: a coding agent's permission prompt becomes a question that people answer in Wake."""
+"""Turns a coding agent's permission prompt into a question that people answer in Wake (`wake
+hook`)."""

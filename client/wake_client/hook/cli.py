@@ -6,20 +6,24 @@ import argparse
 import os
 import shlex
 import shutil
-import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from wake_client.client import WakeClient
 from wake_client.errors import WakeError
-from wake_client.hook import settings, verdicts
+from wake_client.files import state_file
+from wake_client.hook import claims, settings, verdicts
+from wake_client.hook.approved import Approved
 from wake_client.hook.calls import AGENTS, CLAUDE_CODE, CURSOR
 from wake_client.hook.decisions import LONGEST_DEADLINE, Asking, decide
 from wake_client.hook.deferred import Deferred
-from wake_client.hook.settings import WAIT_SECONDS
+from wake_client.hook.reporting import report
+from wake_client.hook.settings import REPORT, WAIT_SECONDS
+from wake_client.hook.stopping import Stopped, ignore_signals, raise_if_stopped
 from wake_client.shell.access import access
 from wake_client.shell.output import show
 from wake_client.visible_text import visible
@@ -38,6 +42,11 @@ It never allows what no person allowed. Its exit status is 0, except for a decis
 printed. `wake run` adds --deferring: no terminal asks there, so everything but a person's approval
 denies the call, with the reason.
 
+An approval is used up before the call is allowed, and is for this one call: if the server says that
+it was used before, taken back or not used in time, the call is denied. With --report, `wake hook`
+reads how a call ended, and tells people what came of the call that they approved (Claude Code,
+Cursor). If it cannot, it says so on stderr, with exit status 1.
+
 examples:
   wake login --endpoint https://wake.example.com --agent coder
   wake hook install claude-code
@@ -46,17 +55,15 @@ examples:
   wake hook uninstall claude-code
 """
 INSTALLED, NOT_INSTALLED = "installed", "not installed"
+USED_UP = "an approval is for one call"
+NOT_USED_UP = "the server has none, so an approval is not used up"
 
 
-# Below the time that `wake run` gives a hook.
+# `wake run` lets a hook run for longer than this.
 DENY_AFTER_SECONDS = 45.0
-# The exit status with which a hook blocks a call of Claude Code without printing a decision.
+# With this exit status a hook blocks a call of Claude Code without printing a decision.
 BLOCK = 2
 FAILED = "Wake has no answer of a person, so this call is denied: {reason}"
-
-
-class _Stopped(BaseException):
-    """The agent stopped the hook, for example because a person answered in its terminal."""
 
 
 def main(
@@ -65,32 +72,47 @@ def main(
     *,
     make_client: Callable[..., WakeClient] = WakeClient,
 ) -> int:
-    """Returns the exit status. An agent reads any status but 0 as a decision, so also a usage error
-    of the hook returns 0, unless a call has to be denied and nothing can be printed."""
+    """Returns the exit status. An agent reads any other status than 0 as a decision, so even a
+    usage error of the hook returns 0. The exception is a call that must be denied while nothing can
+    be printed."""
     if words and words[0] in {"install", "uninstall", "doctor", "-h", "--help"}:
         return _manage(words, variables)
+    if REPORT in words:
+        return _report(words, variables, make_client)
     decision = Decision(words)
     try:
         try:
             arguments = _hook_parser().parse_args(words)
             decision.expect_within(arguments.within)
-            signal.signal(signal.SIGTERM, _stop)
+            raise_if_stopped()
             text = _decided(arguments, variables, make_client)
-        except (Exception, SystemExit, KeyboardInterrupt, _Stopped) as reason:
+        except (Exception, SystemExit, KeyboardInterrupt, Stopped) as reason:
             text = decision.without_answer(reason)
-        _ignore_signals()
-    except (
-        KeyboardInterrupt,
-        _Stopped,
-    ) as reason:  # in the lines above, while they handled another
-        _ignore_signals()
+        ignore_signals()
+    # The signal may arrive while another failure is handled above.
+    except (KeyboardInterrupt, Stopped) as reason:
+        ignore_signals()
         text = decision.without_answer(reason)
     return decision.print(text)
 
 
+def _report(
+    words: list[str], variables: Mapping[str, str], make_client: Callable[..., WakeClient]
+) -> int:
+    try:
+        arguments = _hook_parser().parse_args(words)
+    except ValueError as error:
+        sys.stderr.write(f"wake hook: {visible(str(error))}\n")
+        return 1
+    raise_if_stopped()
+    client = partial(_client, arguments, variables, make_client)
+    approved = _approved(variables)
+    return report(sys.stdin.read, agent=arguments.agent_kind, approved=approved, client=client)
+
+
 class Decision:
-    """Prints what the hook decides, once and whole. With --deferring, where no terminal asks, every
-    failure denies."""
+    """Prints the hook's decision once, as a whole. With --deferring, every failure denies the call,
+    because there is no terminal that asks."""
 
     def __init__(self, words: list[str]) -> None:
         self.is_deferring = any(word.partition("=")[0] == "--deferring" for word in words)
@@ -100,9 +122,9 @@ class Decision:
         self._watch: threading.Timer | None = None
 
     def without_answer(self, reason: BaseException) -> str:
-        """Returns what the hook prints if no person has decided, for the given reason."""
+        """Returns the output of the hook if no person has decided. `reason` says why."""
         text = str(reason) or type(reason).__name__
-        if isinstance(reason, _Stopped | KeyboardInterrupt):
+        if isinstance(reason, Stopped | KeyboardInterrupt):
             text = "the hook was stopped"
         if self.is_verbose:
             sys.stderr.write(f"wake hook: {visible(f'{type(reason).__name__}: {text}')}\n")
@@ -111,15 +133,16 @@ class Decision:
         return verdicts.undecided(self.agent)
 
     def print(self, text: str) -> int:
-        """Returns the exit status."""
-        self._printing.acquire()  # and never released: there is one decision
+        """Prints the output. Returns the exit status."""
+        self._printing.acquire()  # never released, because there is only one decision
         if self._watch:
             self._watch.cancel()
         return self._write(text)
 
     def expect_within(self, seconds: float) -> None:
-        """Denies after so many seconds, because Claude Code runs a call whose hook takes too long.
-        A thread does it: a signal cannot interrupt every wait, such as that for a name server."""
+        """Denies the call if nothing was printed after so many seconds, because Claude Code runs a
+        call whose hook takes too long. A thread waits for this time: a signal cannot interrupt
+        every wait, such as a DNS lookup."""
         if self.is_deferring:
             self._watch = threading.Timer(seconds, self._give_up, [seconds])
             self._watch.daemon = True
@@ -134,8 +157,8 @@ class Decision:
         try:
             sys.stdout.write(text)
             sys.stdout.flush()
-        except (OSError, ValueError, AttributeError):  # closed: None, if it was from the start
-            sys.stdout = None  # the interpreter would flush it once more
+        except (OSError, ValueError, AttributeError):  # None if stdout was closed
+            sys.stdout = None  # otherwise the interpreter would flush it again at exit
             return BLOCK if self.is_deferring else 0
         return 0
 
@@ -152,22 +175,30 @@ def _decided(
 ) -> str:
     if arguments.deferring and arguments.agent_kind != CLAUDE_CODE:
         raise ValueError("Only calls of Claude Code can be deferred.")
-
-    def client() -> WakeClient:
-        credentials = access(
-            variables, endpoint=arguments.endpoint or "", agent_id=arguments.agent or ""
-        )
-        return make_client(
-            credentials.endpoint,
-            credentials.key,
-            agent_id=credentials.agent_id,
-            provider=arguments.agent_kind,
-            retry_for=min(10.0, arguments.wait),
-        )
-
     deferred = Deferred(Path(arguments.deferring)) if arguments.deferring else None
-    asking = Asking(arguments.agent_kind, arguments.wait, deferred)
-    return decide(sys.stdin.read(), asking, client)
+    asking = Asking(arguments.agent_kind, arguments.wait, deferred, _approved(variables))
+    return decide(sys.stdin.read(), asking, partial(_client, arguments, variables, make_client))
+
+
+def _client(
+    arguments: argparse.Namespace,
+    variables: Mapping[str, str],
+    make_client: Callable[..., WakeClient],
+) -> WakeClient:
+    credentials = access(
+        variables, endpoint=arguments.endpoint or "", agent_id=arguments.agent or ""
+    )
+    return make_client(
+        credentials.endpoint,
+        credentials.key,
+        agent_id=credentials.agent_id,
+        provider=arguments.agent_kind,
+        retry_for=min(10.0, arguments.wait),
+    )
+
+
+def _approved(variables: Mapping[str, str]) -> Approved:
+    return Approved(state_file(variables, "approved.json"))
 
 
 def _manage(words: list[str], variables: Mapping[str, str]) -> int:
@@ -211,9 +242,10 @@ def _doctor(arguments: argparse.Namespace, variables: Mapping[str, str]) -> int:
         agent: state for agent, state in states.items() if state not in {INSTALLED, NOT_INSTALLED}
     }
     lines = [f"{agent}: {state} ({places[agent]})" for agent, state in states.items()]
-    problem = _problem_of_access(variables)
+    problem, uses = _checked_access(variables)
     lines.append(f"access: {problem or 'the key works'}")
-    facts = {"installed": installed, "unreadable": unreadable, "problem": problem}
+    lines += [f"claims: {uses}"] if uses else []
+    facts = {"installed": installed, "unreadable": unreadable, "problem": problem, "claims": uses}
     show(arguments, facts, "\n".join(visible(line) for line in lines))
     return 0 if installed and not problem and not unreadable else 1
 
@@ -226,16 +258,25 @@ def _state(path: Path) -> str:
         return f"cannot be read: {error}"
 
 
-def _problem_of_access(variables: Mapping[str, str]) -> str | None:
+def _checked_access(variables: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """Returns two values. The first is the problem of the access, or None. The second is whether
+    approvals are used up, or None if the server cannot be asked."""
     try:
         credentials = access(variables)
         with WakeClient(
             credentials.endpoint, credentials.key, agent_id=credentials.agent_id, retry_for=5
         ) as client:
             client.sweep(limit=1)
+            return None, _claims(client)
     except (ValueError, WakeError) as error:
-        return str(error)
-    return None
+        return str(error), None
+
+
+def _claims(client: WakeClient) -> str:
+    try:
+        return USED_UP if claims.lists_claims(client) else NOT_USED_UP
+    except claims.NoList as warning:
+        return str(warning)
 
 
 def _path(arguments: argparse.Namespace, agent: str, variables: Mapping[str, str]) -> Path:
@@ -273,6 +314,7 @@ def _hook_parser() -> argparse.ArgumentParser:
     parser.add_argument("--endpoint")
     parser.add_argument("--agent")
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument(REPORT, action="store_true")
     return parser
 
 
@@ -308,14 +350,3 @@ def _manage_parser() -> argparse.ArgumentParser:
         action.add_argument("--project", metavar="FOLDER", help="the settings of this project")
         action.set_defaults(run=run)
     return parser
-
-
-def _stop(number: int, frame: object) -> NoReturn:
-    _ignore_signals()
-    raise _Stopped
-
-
-def _ignore_signals() -> None:
-    """Lets nothing interrupt the hook while it prints: two halves would decide nothing."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

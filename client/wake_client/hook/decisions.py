@@ -1,8 +1,9 @@
-"""Asks people about one call, waits, and returns what the hook prints."""
+"""Asks people about one call, waits, and returns the output of the hook."""
 
 from __future__ import annotations
 
 import hashlib
+import sys
 import time
 import uuid
 from collections.abc import Callable
@@ -11,33 +12,40 @@ from dataclasses import dataclass
 
 from wake_client.answers import Answer, Receipt
 from wake_client.client import WakeClient
-from wake_client.errors import AlreadyAnswered, WakeError
-from wake_client.hook import calls, verdicts
+from wake_client.digest import check_answer
+from wake_client.errors import AlreadyAnswered, ContentMismatch, NotClaimed, WakeError
+from wake_client.hook import calls, claims, verdicts
+from wake_client.hook.approved import REPORTING, Approved, RunningCall
 from wake_client.hook.calls import Call
-from wake_client.hook.deferred import Deferred, Question
+from wake_client.hook.deferred import Deferred, DeferredQuestion
 from wake_client.hook.questions import is_too_long, question
 from wake_client.hook.verdicts import Verdict
+from wake_client.visible_text import visible
 
 SHORTEST_DEADLINE, LONGEST_DEADLINE = 60, 604_800
-# A person may still take an answer back for some seconds before it is released.
+# The server holds an answer for some seconds, in which a person can take it back.
 RELEASE_SECONDS = 15.0
 NOT_DEFERRED = "The agent could not remember this question, so it does not wait for the answer."
 ASSUMPTION = "The agent asks in its terminal, as always. It does nothing without a decision."
+NOT_REMEMBERED = "The end of this call will not be reported"
 WITHDRAWN = "No answer came in time, so the agent asks in its terminal."
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How one hook asks: for how long, and whether it defers the call instead of waiting."""
+    """Describes how one hook asks. The hook waits for `wait` seconds. With `deferred`, the hook
+    defers the call instead. `approved` remembers the allowed calls, so that their outcomes can be
+    reported."""
 
     agent: str
     wait: float
     deferred: Deferred | None = None
+    approved: Approved | None = None
     now: Callable[[], float] = time.monotonic
 
 
 def decide(text: str, asking: Asking, make_client: Callable[[], WakeClient]) -> str:
-    """Returns the output of the hook, which is empty for an event that is not for people. Raises
+    """Returns the output of the hook, which is empty for an event that needs no person. Raises
     ValueError, OSError or WakeError if there is no decision."""
     call = calls.read(text, agent=asking.agent, deferring=asking.deferred is not None)
     if call is None:
@@ -45,9 +53,12 @@ def decide(text: str, asking: Asking, make_client: Callable[[], WakeClient]) -> 
     if is_too_long(call):
         return verdicts.output(call, Verdict("deny", verdicts.TOO_LONG))
     with make_client() as client:
-        if asking.deferred is not None:
-            return verdicts.output(call, _deferred(call, client, asking.deferred))
-        return verdicts.output(call, _asked(call, client, asking))
+        try:
+            if asking.deferred is not None:
+                return verdicts.output(call, _deferred(call, client, asking, asking.deferred))
+            return verdicts.output(call, _asked(call, client, asking))
+        except ContentMismatch:
+            return verdicts.output(call, verdicts.not_used("digest_mismatch"))
 
 
 def _asked(call: Call, client: WakeClient, asking: Asking) -> Verdict | None:
@@ -55,46 +66,89 @@ def _asked(call: Call, client: WakeClient, asking: Asking) -> Verdict | None:
     deadline = min(max(int(asking.wait), SHORTEST_DEADLINE), LONGEST_DEADLINE)
     receipt = _deliver(call, client, timeout_seconds=deadline)
     try:
-        answer = client.wait(receipt.delivery_id, timeout=max(until - asking.now(), 0))
-        if answer.is_answered:
-            return verdicts.verdict_of(call, answer)
+        answer: Answer | None = client.wait(
+            receipt.delivery_id, timeout=max(until - asking.now(), 0), digest=receipt.digest
+        )
     except BaseException:
-        _withdraw(client, receipt)  # also if the agent stops the hook
+        _withdraw(client, receipt)  # even if the agent stops the hook
         raise
-    late = _withdraw(client, receipt)
-    return verdicts.verdict_of(call, late) if late else None
+    if answer is None or not answer.is_answered:
+        answer = _withdraw(client, receipt)
+    if answer is None:
+        return None
+    verdict = verdicts.verdict_of(call, answer)
+    return verdict and _used(call, verdict, client, asking, receipt.delivery_id, receipt.digest)
+
+
+def _used(
+    call: Call,
+    verdict: Verdict,
+    client: WakeClient,
+    asking: Asking,
+    delivery_id: str,
+    digest: str | None,
+) -> Verdict:
+    """Claims the approval before the call is allowed. Returns a denial if the approval cannot be
+    claimed. A server that sent no digest has no claims, so the verdict then stays unchanged."""
+    if verdict.behavior != "allow" or digest is None:
+        return verdict
+    try:
+        client.claim(delivery_id, digest=digest)
+    except NotClaimed as refusal:
+        return verdicts.not_used(refusal.code, refusal.delivery_status)
+    if asking.approved is not None and call.agent in REPORTING:
+        _remember(call, verdict, asking.approved, delivery_id)
+    return verdict
+
+
+def _remember(call: Call, verdict: Verdict, approved: Approved, delivery_id: str) -> None:
+    """Stores the call, with the arguments that a person allowed. If the file cannot be written, the
+    call still runs, and stderr says why there will be no report."""
+    arguments = call.arguments if verdict.arguments is None else verdict.arguments
+    running = RunningCall(call.agent, call.session, call.tool, arguments, call.id)
+    try:
+        approved.remember(running, delivery_id)
+    except (OSError, ValueError) as reason:
+        sys.stderr.write(f"wake hook: {visible(f'{NOT_REMEMBERED}: {reason}')}\n")
 
 
 def _withdraw(client: WakeClient, receipt: Receipt) -> Answer | None:
-    """Takes the question back, because the terminal asks by now. Returns the answer if a person was
-    faster."""
+    """Withdraws the question, because the terminal now asks. Returns the answer if a person
+    answered before the withdrawal."""
     try:
         client.withdraw(receipt.delivery_id, WITHDRAWN)
     except AlreadyAnswered:
-        return client.wait(receipt.delivery_id, timeout=RELEASE_SECONDS)
+        return client.wait(receipt.delivery_id, timeout=RELEASE_SECONDS, digest=receipt.digest)
     except WakeError:
         return None
     return None
 
 
-def _deferred(call: Call, client: WakeClient, deferred: Deferred) -> Verdict:
-    """Returns the answer to a call that was asked about before, and else asks and defers."""
+def _deferred(call: Call, client: WakeClient, asking: Asking, deferred: Deferred) -> Verdict:
+    """Asks people about the call, unless they were asked before. If the server has claims, a
+    question without a digest does not count as asked. Returns the verdict of the answer, or defers
+    the call if there is no answer yet."""
     if call.id is None:
         raise ValueError("A call without an id cannot be deferred.")
     asked = deferred.question_of(call.id)
-    if asked is None:
+    if asked is None or (asked.content_digest is None and claims.has_claims(client)):
+        # An approval of content without a digest cannot be claimed, so the approval could be used
+        # again and again.
         asked = _asked_now(call, call.id, client, deferred)
     if asked.digest != call.digest:
         return Verdict("deny", verdicts.ANOTHER_CALL)
-    answer = client.response(asked.delivery_id)
+    answer = check_answer(client.response(asked.delivery_id), asked.content_digest)
     if not answer.is_answered:
         return verdicts.DEFERRED
-    return verdicts.verdict_of_deferred(call, answer)
+    verdict = verdicts.verdict_of_deferred(call, answer)
+    return _used(call, verdict, client, asking, asked.delivery_id, asked.content_digest)
 
 
-def _asked_now(call: Call, call_id: str, client: WakeClient, deferred: Deferred) -> Question:
+def _asked_now(
+    call: Call, call_id: str, client: WakeClient, deferred: Deferred
+) -> DeferredQuestion:
     receipt = _deliver(call, client, timeout_seconds=None)
-    asked = Question(receipt.delivery_id, call.digest)
+    asked = DeferredQuestion(receipt.delivery_id, call.digest, receipt.digest)
     try:
         deferred.remember(call_id, asked)
     except BaseException:
@@ -105,7 +159,7 @@ def _asked_now(call: Call, call_id: str, client: WakeClient, deferred: Deferred)
 
 
 def _deliver(call: Call, client: WakeClient, *, timeout_seconds: int | None) -> Receipt:
-    asked = question(call)
+    asked, has_claims = question(call), claims.has_claims(client)
     return client.deliver(
         "question",
         asked.headline,
@@ -115,13 +169,15 @@ def _deliver(call: Call, client: WakeClient, *, timeout_seconds: int | None) -> 
         assumption=ASSUMPTION if timeout_seconds else None,
         on_timeout="hold" if timeout_seconds else None,
         thread=f"{call.agent}-{call.session}"[:128],
-        idempotency_key=_key(call),
+        digest=True if has_claims else None,
+        idempotency_key=_key(call, has_claims=has_claims),
     )
 
 
-def _key(call: Call) -> str:
-    """Returns the same key for the same call. Without an id of its own each call is a new question:
-    an agent that runs a command again needs another permission."""
+def _key(call: Call, *, has_claims: bool) -> str:
+    """Returns the Idempotency-Key of a call: the same one for the same call. A call without an id
+    always gets a new key, because an agent needs another permission to run a command again. A
+    question that asks for a digest is a different request, so it has a different key."""
     id = call.id or str(uuid.uuid4())
-    text = "\n".join([call.event, id, call.digest])
+    text = "\n".join([call.event, id, call.digest, *(["digest"] if has_claims else [])])
     return f"hook-{hashlib.sha256(text.encode()).hexdigest()}"

@@ -1,9 +1,8 @@
-"""Words a call as a question for people: a headline, a summary, and all arguments as blocks."""
+"""Turns a call into a question for people: a headline, a summary, and all arguments as blocks."""
 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -11,10 +10,10 @@ from typing import Any
 from wake_client.hook.calls import ASK_USER, EXIT_PLAN, NAMES, Call, Unexpected
 from wake_client.visible_text import shortened, visible
 
-# A person decides about what they read. Longer arguments are denied, and not asked about.
-MOST_CHARACTERS = 20_000
+# A person decides about what they can read. Longer arguments are denied without asking.
+MAX_CHARACTERS = 20_000
 LONGEST_HEADLINE, LONGEST_SUMMARY = 120, 280
-LONGEST_LABEL, MOST_OPTIONS = 200, 12
+LONGEST_LABEL, MAX_OPTIONS = 200, 12
 PLAN, GO, REVISE = "plan", "go", "revise"
 FILE_TOOLS = {
     "Edit": "Edit",
@@ -34,11 +33,11 @@ class Question:
 
 
 def is_too_long(call: Call) -> bool:
-    return len(json.dumps(call.arguments, ensure_ascii=False)) > MOST_CHARACTERS
+    return len(json.dumps(call.arguments, ensure_ascii=False)) > MAX_CHARACTERS
 
 
 def question(call: Call) -> Question:
-    """Raises Unexpected for arguments that no question can be made of."""
+    """Returns the question about a call. Raises Unexpected if the arguments cannot be shown."""
     if call.tool == ASK_USER:
         return _choices(call)
     if call.tool == EXIT_PLAN:
@@ -51,21 +50,21 @@ def question(call: Call) -> Question:
         _line(summary, LONGEST_SUMMARY),
         {
             "wake_blocks": 1,
-            "text": json.dumps(call.arguments, indent=2, ensure_ascii=False),
             "blocks": _blocks(call),
-            "proposal": call.arguments,  # what a person edits
+            "proposal": call.arguments,  # the part that a person edits
         },
     )
 
 
 def questions_of(call: Call) -> list[dict[str, Any]]:
-    """Returns the questions of AskUserQuestion. Raises Unexpected if they are not as described."""
+    """Returns the questions of AskUserQuestion. Raises Unexpected if the questions have another
+    form."""
     questions = call.arguments.get("questions")
     if not isinstance(questions, list) or not questions:
         raise Unexpected("There are no questions.")
     for each in questions:
         options = each.get("options") if isinstance(each, dict) else None
-        if not isinstance(options, list) or not 1 <= len(options) <= MOST_OPTIONS:
+        if not isinstance(options, list) or not 1 <= len(options) <= MAX_OPTIONS:
             raise Unexpected("A question has no options, or too many.")
         labels: list[Any] = [
             option.get("label") if isinstance(option, dict) else None for option in options
@@ -86,29 +85,28 @@ def _action(call: Call) -> str:
     if isinstance(command, str) and command.strip():
         return _quoted("Run", command, call)
     if path := _path(call):
-        where = (
-            "in" if _file(call).is_relative_to(Path(os.path.realpath(call.folder))) else "outside"
-        )
+        where = "in" if _file(call).is_relative_to(call.real_folder) else "outside"
         return _quoted(FILE_TOOLS[call.tool], PurePath(path).name, call, where)
     return f"Allow {call.tool} in {call.project}?"
 
 
 def _quoted(verb: str, words: str, call: Call, where: str = "in") -> str:
-    """Cuts the words and not what follows them; the details have all of them."""
+    """Returns a headline with the words. Words that are too long are cut. The details have all of
+    the words."""
     end = f"` {where} {_line(call.project, 40)}?"
     return f"{verb} `{_line(words, LONGEST_HEADLINE - len(verb) - 2 - len(end))}{end}"
 
 
 def _path(call: Call) -> str:
-    """Returns the path that a tool for files names; empty if there is none."""
+    """Returns the path that a file tool names, or an empty text if there is none."""
     path = call.arguments.get("file_path", call.arguments.get("notebook_path"))
     return path if call.tool in FILE_TOOLS and isinstance(path, str) and path.strip() else ""
 
 
 def _file(call: Call) -> Path:
-    """Returns the file that the path leads to, through links and out of folders. The hook runs on
-    the machine of the agent."""
-    return Path(os.path.realpath(Path(call.folder, _path(call))))
+    """Returns the file that the path leads to, with all links and `..` resolved."""
+    name = "file_path" if "file_path" in call.arguments else "notebook_path"
+    return Path(call.real_paths[name])
 
 
 def _blocks(call: Call) -> list[Block]:
@@ -136,7 +134,8 @@ def _where(call: Call) -> Block:
 
 
 def _others(arguments: dict[str, Any], *shown: str) -> list[Block]:
-    """Returns a block of the arguments that no other block shows: an approval covers them, too."""
+    """Returns a block with the arguments that no other block shows. People must see these
+    arguments, because an approval covers them, too."""
     others = {name: value for name, value in arguments.items() if name not in shown}
     return [{"type": "kv", "title": "Also in the call", "items": others}] if others else []
 
@@ -162,19 +161,19 @@ def _choices(call: Call) -> Question:
     ]
     long = [{"type": "text", "text": each["question"]} for each in questions if _is_long(each)]
     others = _others({**call.arguments, **_others_of(questions)}, "questions")
-    text = "\n".join(each["question"] for each in questions)
     asks = f"{NAMES[call.agent]} asks in {call.project}."
     return Question(
         _line(questions[0]["question"], LONGEST_HEADLINE),
         _line(
             asks if len(questions) == 1 else f"{asks} {len(questions)} questions.", LONGEST_SUMMARY
         ),
-        {"wake_blocks": 1, "text": text, "blocks": [*long, *blocks, *others, _where(call)]},
+        {"wake_blocks": 1, "blocks": [*long, *blocks, *others, _where(call)]},
     )
 
 
 def _others_of(questions: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns the members of questions and options that no choice shows, by a name and a place."""
+    """Returns the members of questions and options that no choice block shows. The name of each
+    returned member says which question or option the member belongs to."""
     others: dict[str, Any] = {}
     for place, each in enumerate(questions, 1):
         rest = each.keys() - {"question", "options", "multiSelect"}
@@ -203,7 +202,7 @@ def _plan(call: Call) -> Question:
     return Question(
         _line(f"Approve the plan for {call.project}?", LONGEST_HEADLINE),
         _line(f"{NAMES[call.agent]} has a plan and asks to begin.", LONGEST_SUMMARY),
-        {"wake_blocks": 1, "text": plan, "blocks": blocks},
+        {"wake_blocks": 1, "blocks": blocks},
     )
 
 
@@ -212,7 +211,7 @@ def _is_long(question: dict[str, Any]) -> bool:
 
 
 def _line(text: str, longest: int) -> str:
-    """Returns the text on one line, with invisible characters by their names; a cut one ends in an
+    """Returns the text on one line, with the names of invisible characters. A cut text ends in an
     ellipsis."""
     line = visible(" ".join(text.split())) or "…"
     return shortened(line, longest)

@@ -1,4 +1,5 @@
-"""Adds the hook to the settings of a coding agent, and removes it; all else in them stays."""
+"""Adds the hook to the settings of a coding agent, and removes the hook. The agent's other settings
+are not changed."""
 
 from __future__ import annotations
 
@@ -14,8 +15,12 @@ from wake_client.files import stored_json, write_whole
 from wake_client.hook.calls import CLAUDE_CODE, CODEX, CURSOR
 
 WAIT_SECONDS = 570
-# The agent stops a hook some time after the hook gives up, so that it can take its question back.
+# The agent lets the hook run this much longer than the hook waits, so that the hook can withdraw
+# its question.
 SPARE_SECONDS = 30
+# With this option, the hook reports what came of a call that has ended.
+REPORT = "--report"
+REPORT_SECONDS = 30
 OURS = re.compile(r"\bhook --for (claude-code|codex|cursor)\b")
 FILES = {
     CLAUDE_CODE: (".claude", "settings.json"),
@@ -31,7 +36,7 @@ NOTES = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The settings before and after, as text."""
+    """Holds the text of the settings before and after a change."""
 
     path: Path
     before: str
@@ -44,8 +49,8 @@ class Change:
         return "\n".join(difflib.unified_diff(before, after, name, name, lineterm=""))
 
     def write(self) -> None:
-        """Replaces the file, with the mode that it had. Follows a link, also one to a file that is
-        not there yet. Raises OSError."""
+        """Replaces the file, and keeps the file's mode. If the path is a link, writes the file that
+        the link leads to, even if that file does not exist yet. Raises OSError."""
         self.path.resolve().parent.mkdir(parents=True, exist_ok=True)
         mode = self.path.stat().st_mode & 0o777 if self.path.exists() else 0o600
         write_whole(self.path, self.after, mode=mode)
@@ -56,8 +61,8 @@ def path_of(agent: str, *, home: Path, project: Path | None) -> Path:
 
 
 def install(agent: str, path: Path, *, command: str, wait: int = WAIT_SECONDS) -> Change:
-    """Returns the change; nothing is written yet. `command` starts this program, and `wait` is for
-    how many seconds the hook waits. Raises ValueError for settings of another shape."""
+    """Returns the change that adds the hook, without writing it. `command` starts this program, and
+    the hook waits for `wait` seconds. Raises ValueError if the settings have another form."""
     before = _settings(path)
     after = _without_ours(before)
     hooks = after.setdefault("hooks", {})
@@ -82,14 +87,30 @@ def _entries(agent: str, command: str, wait: int) -> list[tuple[str, dict[str, A
     timeout = wait + SPARE_SECONDS
     run = {"type": "command", "command": command, "timeout": timeout}
     if agent == CURSOR:
-        # Cursor would run the call of a hook that crashes or takes too long.
+        # Without this, Cursor would run a call whose hook crashes or takes too long.
         entry = {"command": command, "timeout": timeout, "failClosed": True}
-        return [("beforeShellExecution", entry), ("beforeMCPExecution", dict(entry))]
-    permission = ("PermissionRequest", {"hooks": [run]})  # no matcher: for every tool
+        report = {"command": f"{command} {REPORT}", "timeout": REPORT_SECONDS}
+        return [
+            ("beforeShellExecution", entry),
+            ("beforeMCPExecution", dict(entry)),
+            ("afterShellExecution", report),
+            ("afterMCPExecution", dict(report)),
+        ]
+    permission = ("PermissionRequest", {"hooks": [run]})  # without a matcher, it is for every tool
     if agent == CODEX:
         return [permission]
     ask = {"matcher": "AskUserQuestion|ExitPlanMode", "hooks": [dict(run)]}
-    return [permission, ("PreToolUse", ask)]
+    return [permission, ("PreToolUse", ask), *reports_of_claude(command)]
+
+
+def reports_of_claude(command: str, *, matcher: str = "") -> list[tuple[str, dict[str, Any]]]:
+    """Returns the entries for the events after a call of Claude Code, each with the name of its
+    event. An empty matcher means every tool."""
+    run = {"type": "command", "command": f"{command} {REPORT}", "timeout": REPORT_SECONDS}
+    entry = {"matcher": matcher} if matcher else {}
+    return [
+        (event, {**entry, "hooks": [dict(run)]}) for event in ("PostToolUse", "PostToolUseFailure")
+    ]
 
 
 def _settings(path: Path) -> dict[str, Any]:
@@ -101,7 +122,8 @@ def _settings(path: Path) -> dict[str, Any]:
 
 
 def _without_ours(settings: dict[str, Any]) -> dict[str, Any]:
-    """Returns the settings without our entries and without what they leave empty."""
+    """Returns the settings without our entries, and without lists and objects that are then
+    empty."""
     result = copy.deepcopy(settings)
     hooks = result.get("hooks", {})
     for event, entries in list(hooks.items()):
@@ -116,7 +138,7 @@ def _without_ours(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _others(entry: Any) -> list[Any]:
-    """Returns the entry without our commands; an empty list if it has no other."""
+    """Returns the entry without our commands, or an empty list if it has no other commands."""
     if _is_ours(entry):
         return []
     commands = entry.get("hooks") if isinstance(entry, dict) else None

@@ -1,5 +1,4 @@
-"""Turns a person's answer into what the coding agent is told. Nothing else in this package allows
-a call."""
+"""Turns a person's answer into the hook's output. No other module of this package allows a call."""
 
 from __future__ import annotations
 
@@ -9,11 +8,11 @@ from typing import Any, Literal
 
 from wake_client.answers import Answer
 from wake_client.hook.calls import ASK_USER, BEFORE_TOOL, CLAUDE_CODE, CURSOR, EXIT_PLAN, Call
-from wake_client.hook.questions import GO, MOST_CHARACTERS, PLAN, questions_of
+from wake_client.hook.questions import GO, MAX_CHARACTERS, PLAN, questions_of
 from wake_client.visible_text import json_text, visible, visible_lines
 
 TOO_LONG = (
-    f"The arguments are longer than {MOST_CHARACTERS:,} characters, so no person could read them "
+    f"The arguments are longer than {MAX_CHARACTERS:,} characters, so no person could read them "
     "before a decision. Nothing was asked. Split the call into smaller ones."
 )
 REJECTED = "A person rejected this."
@@ -23,14 +22,29 @@ ANOTHER_CALL = (
     "People were asked about another call under this id: the session, the folder, the tool or the "
     "arguments are different. Nothing was allowed. Make the call again to ask about it."
 )
-# Checkboxes that a person left without a tick.
+# For each error code of the server, the reason why an approval cannot be used.
+NOT_USED = {
+    "already_claimed": "This approval was used before, and it is for one call. Make the call again "
+    "to ask about it.",
+    "not_approved": "The approval was taken back, so nothing was allowed.",
+    "approval_expired": "The time to use this approval is over. Make the call again to ask about "
+    "it.",
+    "digest_mismatch": "People approved other content than the hook sent, so nothing was allowed.",
+}
+SUPERSEDED = (
+    "People decided about a newer version of this question, so this approval no longer counts. "
+    "Make the call again to ask about it."
+)
+NOT_USABLE = "This approval cannot be used, so nothing was allowed."
+# The answer to a question if a person ticked none of its checkboxes.
 NO_ANSWER = "No answer"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`arguments` replace those of an allowed call; `message` tells the agent why it is denied, and
-    `note` what the person wrote beside an allowed call."""
+    """Holds the decision about a call. `arguments` replace the arguments of an allowed call.
+    `message` gives the agent the reason of a denial. `note` is the text that a person added to an
+    approval."""
 
     behavior: Literal["allow", "deny", "defer"]
     message: str = ""
@@ -42,8 +56,8 @@ DEFERRED = Verdict("defer")
 
 
 def verdict_of(call: Call, answer: Answer) -> Verdict | None:
-    """Returns the verdict of a person's answer; None if it decides nothing, as the answer of a rule
-    of the team, which no person gave."""
+    """Returns the verdict of a person's answer. Returns None if the answer decides nothing, for
+    example because a rule of the team gave it."""
     if answer.responded_by is not None:
         return None
     if answer.status == "rejected":
@@ -62,9 +76,17 @@ def verdict_of(call: Call, answer: Answer) -> Verdict | None:
     return _words(answer, edit)
 
 
+def not_used(code: str, delivery_status: str | None = None) -> Verdict:
+    """Returns the verdict for an approval that the server does not let the hook use. The reason
+    follows from the server's error code and the status of the delivery."""
+    if delivery_status == "superseded":
+        return Verdict("deny", SUPERSEDED)
+    return Verdict("deny", NOT_USED.get(code, NOT_USABLE))
+
+
 def verdict_of_deferred(call: Call, answer: Answer) -> Verdict:
-    """Returns the verdict of an answer to a deferred call. It denies where no person allowed the
-    call: no terminal asks."""
+    """Returns the verdict of an answer to a deferred call. The verdict is a denial unless a person
+    allowed the call, because there is no terminal that asks."""
     verdict = verdict_of(call, answer)
     if verdict is None:
         return Verdict("deny", UNCLEAR if answer.responded_by is None else BY_RULE)
@@ -72,14 +94,14 @@ def verdict_of_deferred(call: Call, answer: Answer) -> Verdict:
 
 
 def undecided(agent: str) -> str:
-    """Returns what leaves the decision to the agent's own prompt. Claude Code and Codex prompt if a
-    hook prints nothing. Cursor asks the hook about every call, and would run what its own settings
-    allow, so it is told to ask."""
+    """Returns the output that leaves the decision to the agent's own prompt. Claude Code and Codex
+    prompt if a hook prints nothing. Cursor would follow its own settings, so the output tells
+    Cursor to ask."""
     return json.dumps({"permission": "ask"}) if agent == CURSOR else ""
 
 
 def denied(reason: str) -> str:
-    """Returns what denies a call of Claude Code before the tool runs (PreToolUse)."""
+    """Returns the output that denies a call of Claude Code before the tool runs (PreToolUse)."""
     given = {"hookEventName": BEFORE_TOOL, "permissionDecision": "deny"}
     return json.dumps(
         {"hookSpecificOutput": {**given, "permissionDecisionReason": visible(reason)}}
@@ -87,7 +109,7 @@ def denied(reason: str) -> str:
 
 
 def output(call: Call, verdict: Verdict | None) -> str:
-    """Returns what the hook prints for a verdict, or for none."""
+    """Returns the output of the hook for a verdict. None stands for no decision."""
     if verdict is None:
         return undecided(call.agent)
     verdict = replace(
@@ -115,7 +137,9 @@ def output(call: Call, verdict: Verdict | None) -> str:
         if verdict.arguments is not None:
             decision["updatedInput"] = verdict.arguments
         given = {"decision": decision}
-        if note and call.agent == CLAUDE_CODE:  # this event has no field that the model reads
+        if (
+            note and call.agent == CLAUDE_CODE
+        ):  # the output of this event has no field for the model
             printed["systemMessage"] = note
     printed["hookSpecificOutput"] = {"hookEventName": call.event, **given}
     return json.dumps(printed)
@@ -123,7 +147,7 @@ def output(call: Call, verdict: Verdict | None) -> str:
 
 def _edited(call: Call, edit: dict[str, Any], feedback: str | None) -> Verdict:
     """Allows the call with the person's arguments. Codex and Cursor cannot replace arguments, so
-    there the agent is denied and told the arguments, for a call of its own."""
+    they get a denial that names the arguments, and the agent can make a new call."""
     if call.agent == CLAUDE_CODE:
         return Verdict("allow", arguments=edit, note=feedback or "")
     changed = json_text(edit)
@@ -137,8 +161,8 @@ def _words(answer: Answer, edit: Any) -> Verdict | None:
 
 
 def _of_questions(call: Call, answer: Answer, edit: Any) -> Verdict | None:
-    """Returns the chosen options under the text of each question, as Claude Code expects them. A
-    person who wrote words instead gave another answer, which the agent reads as the reason."""
+    """Returns the chosen options under the text of each question, as Claude Code expects them. If a
+    person wrote words instead, the agent gets the words as the reason of a denial."""
     if not isinstance(edit, dict):
         return _words(answer, edit)
     answers: dict[str, str] = {}
@@ -161,7 +185,7 @@ def _of_questions(call: Call, answer: Answer, edit: Any) -> Verdict | None:
 
 def _of_plan(call: Call, answer: Answer, edit: Any) -> Verdict | None:
     if answer.status == "approved" or (isinstance(edit, dict) and edit.get(PLAN) == GO):
-        # Without arguments Claude Code would still ask in its terminal.
+        # If the output had no arguments, Claude Code would still ask in its terminal.
         return Verdict("allow", arguments=call.arguments)
     if isinstance(edit, dict):
         return Verdict("deny", answer.feedback or "A person wants you to keep planning.")

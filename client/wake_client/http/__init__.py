@@ -1,1 +1,1 @@
-"""Says what the requests of the SDK are, where they go, and when they are repeated."""
+"""Defines the requests of the SDK, where they go, and when they are repeated."""

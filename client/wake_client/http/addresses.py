@@ -13,8 +13,8 @@ LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 def origin(url: str) -> str:
     """Returns the scheme, the host and the path before `/wake/v1`, without a trailing slash.
 
-    WAKE_ENDPOINT has the prefix in the specification and lacks it in the white paper; both work.
-    Raises ValueError for an address that no key should be sent to.
+    WAKE_ENDPOINT has the prefix in the specification, but not in the white paper; both work. Raises
+    ValueError for an address that must not receive a key.
     """
     try:
         parts = urlsplit(url.strip())

@@ -1,8 +1,8 @@
 """Decides which requests a client makes and when, without making them.
 
 WakeClient, which blocks, and AsyncWakeClient, which awaits, run the same flows. A flow is a
-generator, as in `httpx.Auth`: it yields a request or a pause, is sent the response, and returns the
-result.
+generator, as in `httpx.Auth`. A flow yields a request or a pause, receives the response, and
+returns the result.
 """
 
 from __future__ import annotations
@@ -15,7 +15,19 @@ from urllib.parse import quote
 
 import httpx
 
-from wake_client.answers import Answer, Blob, Receipt, Status, Sweep, Type, Withdrawal
+from wake_client import digest as digests
+from wake_client.answers import (
+    Answer,
+    Blob,
+    Claim,
+    Outcome,
+    OutcomeStatus,
+    Receipt,
+    Status,
+    Sweep,
+    Type,
+    Withdrawal,
+)
 from wake_client.errors import (
     NotWake,
     Unavailable,
@@ -29,9 +41,9 @@ from wake_client.uploads import Source, content_of, media_type_of
 
 MAX_LONG_POLL_SECONDS = 25
 RESPONSE_SECONDS = 15.0
-# Statuses that pass without a change on our side. 500, 501 and 505 do not.
+# Temporary statuses, which pass without a change on our side, unlike 500, 501 and 505.
 TEMPORARY_STATUSES = {429, 502, 503, 504}
-# A server without long polls answers at once. The specification says how often to ask it.
+# A server without long polls answers immediately. The specification says how often to poll it.
 POLL_EVERY_SECONDS = 60.0
 
 Result = TypeVar("Result")
@@ -39,8 +51,8 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Describes one HTTP request. `path` begins after /wake/v1, `body` is sent as JSON and
-    `content` as it is, and `wait` is for a long poll."""
+    """Describes one HTTP request. `path` begins after /wake/v1, `body` is sent as compact JSON and
+    `content` unchanged, and `wait` is for a long poll."""
 
     method: Literal["GET", "POST"]
     path: str
@@ -52,14 +64,17 @@ class Request:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Returns the arguments of httpx.Client.request."""
+        """Returns this request as keyword arguments of httpx.Client.request."""
+        headers, content = dict(self.headers), self.content
+        if self.body is not None:
+            headers["Content-Type"] = "application/json"
+            content = digests.compact_json(self.body).encode()
         return {
             "method": self.method,
             "url": self.path,
             "params": dict(self.params),
-            "headers": dict(self.headers),
-            "json": self.body,
-            "content": self.content,
+            "headers": headers,
+            "content": content,
             "timeout": self.wait + RESPONSE_SECONDS,
         }
 
@@ -69,15 +84,15 @@ class Pause:
     seconds: float
 
 
-# A Request is answered with its response, or the httpx.RequestError is thrown in; a Pause with
-# nothing.
+# The caller answers a Request with its response, or throws the httpx.RequestError into the flow.
+# The caller answers a Pause with None.
 Flow = Generator[Request | Pause, Any, Result]
 
 
 class OptionalFields(TypedDict, total=False):
     """Lists the fields of a delivery that may be left out, in the server's order.
 
-    The last seven are extensions; `GET /wake/v1` lists those that a server has.
+    The last nine are extensions. `GET /wake/v1` lists the extensions of a server.
     """
 
     details: dict[str, Any] | str | None
@@ -90,11 +105,14 @@ class OptionalFields(TypedDict, total=False):
     priority: Literal["low", "normal", "high"] | None
     quorum: int | None
     irreversible: bool | None
+    claim_within_seconds: int | None
+    digest: bool | None
+    receipt: bool | None
 
 
 class Unsent(OptionalFields):
-    """One delivery of deliver_many(). With an `idempotency_key` it is safe to send again after your
-    program was started again."""
+    """Describes one delivery of deliver_many(). With an `idempotency_key`, it is safe to send the
+    delivery again after a restart of your program."""
 
     type: Required[Type]
     headline: Required[str]
@@ -105,12 +123,13 @@ class Unsent(OptionalFields):
 @dataclass(frozen=True, slots=True)
 class Flows:
     """Makes the flows of one agent. A request is tried again for `retry_for` seconds; `now` is a
-    clock that never goes back."""
+    monotonic clock."""
 
     agent_id: str
     provider: str
     retry_for: float
     now: Callable[[], float]
+    uploaded: dict[str, str] = field(default_factory=dict)  # SHA-256 by the id of the blob
 
     def deliver(
         self,
@@ -129,12 +148,11 @@ class Flows:
             "summary": summary,
             **_without_nulls(optional),
         }
-        # All tries have one key: if the first was stored and only its response was lost, the second
-        # stores nothing.
+        # All tries have one key. If the first try was stored and only its response was lost, the
+        # second try stores nothing.
         headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
         response = yield from self._send(Request("POST", "/deliver", headers=headers, body=body))
-        replayed = response.headers.get("Idempotency-Replayed") == "true"
-        return Receipt.read(_json(response), replayed=replayed)
+        return self._checked(Receipt.read(_json(response), replayed=_is_replayed(response)), body)
 
     def deliver_many(
         self, deliveries: Sequence[Unsent], *, atomic: bool
@@ -147,7 +165,11 @@ class Flows:
         ]
         body = {"deliveries": items, "atomic": atomic}
         response = yield from self._send(Request("POST", "/deliveries", body=body))
-        return _results(_json(response), count=len(items))
+        results = _results(_json(response), count=len(items))
+        return [
+            self._checked(result, item) if isinstance(result, Receipt) else result
+            for result, item in zip(results, items, strict=True)
+        ]
 
     def upload(self, source: Source, *, media_type: str) -> Flow[Blob]:
         content = content_of(source)
@@ -155,7 +177,9 @@ class Flows:
         # The same bytes are the same blob, so a second try stores nothing.
         request = Request("POST", "/blobs", headers=headers, content=content)
         response = yield from self._send(request)
-        return Blob.read(_json(response))
+        blob = Blob.read(_json(response))
+        self.uploaded[blob.blob_id] = blob.sha256
+        return blob
 
     def response(
         self, delivery_id: str, *, wait: int = 0, until: float | None = None
@@ -175,12 +199,18 @@ class Flows:
         return answer
 
     def wait(
-        self, delivery_id: str, *, timeout: float | None, must_wait: bool = False
+        self,
+        delivery_id: str,
+        *,
+        timeout: float | None,
+        must_wait: bool = False,
+        digest: str | None = None,
     ) -> Flow[Answer]:
-        """Ends when the delivery is answered or expired, or `timeout` seconds have passed.
+        """Waits until the delivery is answered or expired, or until `timeout` seconds have passed.
+        Raises ContentMismatch if the answer has another digest than `digest`.
 
-        With `must_wait` the deadline ends nothing, and an answer that is pending is never expired:
-        a program that goes on when an answer has expired does not go on.
+        With `must_wait` waiting goes on after the deadline. A pending answer then never says
+        `expired`, because a program that sees `expired` may go on.
         """
         until = None if timeout is None else self.now() + timeout
         pause = 1.0
@@ -189,6 +219,7 @@ class Flows:
             wait = max(1, min(MAX_LONG_POLL_SECONDS, int(remaining)))
             asked_at = self.now()
             answer = yield from self.response(delivery_id, wait=wait, until=until)
+            digests.check_answer(answer, digest)
             if must_wait and not answer.is_answered:
                 answer = replace(answer, expired=False)
             if answer.is_final or (until is not None and self.now() >= until):
@@ -214,8 +245,44 @@ class Flows:
             "question", headline, summary, optional, idempotency_key=idempotency_key
         )
         return (
-            yield from self.wait(receipt.delivery_id, timeout=timeout, must_wait=receipt.must_wait)
+            yield from self.wait(
+                receipt.delivery_id,
+                timeout=timeout,
+                must_wait=receipt.must_wait,
+                digest=receipt.digest,
+            )
         )
+
+    def claim(self, delivery_id: str, *, digest: str, idempotency_key: str | None) -> Flow[Claim]:
+        path = f"/claim/{quote(delivery_id, safe='')}"
+        # All tries have one key, as in deliver().
+        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+        request = Request("POST", path, headers=headers, body={"digest": digest})
+        response = yield from self._send(request)
+        return Claim.read(_json(response), replayed=_is_replayed(response))
+
+    def report(
+        self,
+        delivery_id: str,
+        status: OutcomeStatus,
+        *,
+        summary: str | None,
+        details: dict[str, Any] | str | None,
+    ) -> Flow[Outcome]:
+        path = f"/outcome/{quote(delivery_id, safe='')}"
+        body = _without_nulls({"status": status, "summary": summary, "details": details})
+        headers = {"Idempotency-Key": str(uuid.uuid4())}
+        response = yield from self._send(Request("POST", path, headers=headers, body=body))
+        return Outcome.read(_json(response))
+
+    def extensions(self) -> Flow[frozenset[str]]:
+        response = yield from self._send(Request("GET", ""))
+        match _json(response):
+            case {"extensions": [*names]}:
+                return frozenset(map(str, names))
+            case {}:  # a server of the specification need not have any
+                return frozenset()
+        raise NotWake("not_wake", "The response does not name the server's extensions.")
 
     def withdraw(self, delivery_id: str, *, reason: str | None) -> Flow[Withdrawal]:
         path = f"/withdraw/{quote(delivery_id, safe='')}"
@@ -237,8 +304,19 @@ class Flows:
         response = yield from self._send(Request("GET", "/responses", params=params, wait=wait))
         return Sweep.read(_json(response))
 
+    def _checked(self, receipt: Receipt, sent: Mapping[str, Any]) -> Receipt:
+        """Raises ContentMismatch if the delivery asked for its digest and the receipt has another
+        digest."""
+        if sent.get("digest"):  # a server without digests sends none, which also is a mismatch
+            blobs = [self.uploaded.get(id) for id in digests.named_blobs(sent.get("details"))]
+            known = [sha256 for sha256 in blobs if sha256]
+            is_known = len(known) == len(blobs)  # other blobs were uploaded by another client
+            digests.check_receipt(receipt, sent, files=known if is_known else None)
+        return receipt
+
     def _send(self, request: Request, *, until: float | None = None) -> Flow[httpx.Response]:
-        """Tries again while that may help, and no sooner than the server asks. Raises WakeError."""
+        """Tries again while that may help, but not sooner than the server asks. Raises
+        WakeError."""
         give_up_at = self.now() + self.retry_for
         give_up_at = give_up_at if until is None else min(give_up_at, until)
         failure: WakeError
@@ -282,6 +360,11 @@ def _results(body: Any, *, count: int) -> list[Receipt | WakeError]:
     if len(results) != count:
         raise NotWake("not_wake", f"{count} deliveries were sent, with {len(results)} results.")
     return results
+
+
+def _is_replayed(response: httpx.Response) -> bool:
+    replayed: str | None = response.headers.get("Idempotency-Replayed")
+    return replayed == "true"
 
 
 def _json(response: httpx.Response) -> Any:

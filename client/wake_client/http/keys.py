@@ -4,7 +4,8 @@ from __future__ import annotations
 
 
 def checked(key: str | None) -> str:
-    """Returns the key without the white space around it. Raises ValueError if it cannot be one."""
+    """Returns the key without surrounding white space. Raises ValueError if the text cannot be a
+    key."""
     text = (key or "").strip()
     if not text:
         raise ValueError("A key is needed: the wk_live_... that was issued for your agent.")

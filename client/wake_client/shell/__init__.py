@@ -1,1 +1,1 @@
-"""The subcommands of `wake` for a terminal, and the access that they share."""
+"""Implements the terminal subcommands of `wake`, and the access that they share."""

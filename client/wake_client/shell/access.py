@@ -1,4 +1,5 @@
-"""Finds the server, the key and the agent of a command: options, environment, or `wake login`."""
+"""Finds the server, the key and the agent of a command, in its options, in the environment, or from
+`wake login`."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ NO_SERVER = (
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The address of a server, and the key and the id of an agent there."""
+    """Holds the address of a server, and the key and the id of an agent there."""
 
     endpoint: str
     key: str
@@ -26,7 +27,8 @@ class Access:
 
 @dataclass(slots=True)
 class Logins:
-    """The stored access of each agent, by its id; `default` is the agent that no option names."""
+    """Holds the stored access of each agent, by its id. `default` is used if no option names an
+    agent."""
 
     agents: dict[str, Access]
     default: str = ""
@@ -55,7 +57,7 @@ def access(variables: Mapping[str, str], *, endpoint: str = "", agent_id: str = 
 
 
 def read_logins(variables: Mapping[str, str]) -> Logins:
-    """Returns what `wake login` stored. Raises ValueError for a file that is damaged."""
+    """Returns the access that `wake login` stored. Raises ValueError for a damaged file."""
     path = path_of_logins(variables)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -37,8 +37,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def with_files(client: WakeClient, details: Any, arguments: argparse.Namespace) -> Any:
-    """Returns the details with a block for each file, and unchanged without files. Raises
-    ValueError for a file that cannot be read, and WakeError."""
+    """Returns the details with a block for each file. Without files, the details are unchanged.
+    Raises ValueError for an unreadable file, and WakeError."""
     if len(arguments.alt) > len(arguments.image):
         raise ValueError("There are more --alt than --image.")
     pictures = [
@@ -54,7 +54,7 @@ def with_files(client: WakeClient, details: Any, arguments: argparse.Namespace) 
 
 
 def _with_blocks(details: Any, new: list[blocks.Block]) -> Any:
-    """Returns the details with these blocks; a person still edits what they would have edited."""
+    """Returns the details with these blocks. The part that a person edits stays the same."""
     match details:
         case {"wake_blocks": 1, "blocks": list(own)}:
             return {**details, "blocks": [*own, *new]}
@@ -74,6 +74,6 @@ def _picture(path: str) -> bytes:
 
 
 def _as_file(path: str) -> str:
-    """Returns a type with which the server stores the file byte for byte, also a picture."""
+    """Returns a type with which the server stores any file, even a picture, byte for byte."""
     media_type = media_type_of(path, content_of(path))
     return UNKNOWN if media_type.startswith("image/") else media_type

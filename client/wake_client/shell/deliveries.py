@@ -1,4 +1,4 @@
-"""Implements `wake deliver`, `ask`, `check`, `answers` and `withdraw`."""
+"""Implements `wake deliver`, `ask`, `check`, `answers`, `withdraw`, `claim` and `report`."""
 
 from __future__ import annotations
 
@@ -70,6 +70,27 @@ def add_subcommands(subcommands: Any) -> None:
     )
     withdraw.add_argument("delivery_id")
     withdraw.add_argument("--reason", help="why; people see it")
+    claim = _subcommand(
+        subcommands,
+        "claim",
+        "use an approval, once, just before you act on it",
+        _claim,
+        "  wake claim 550e8400-e29b-41d4-a716-446655440000 --digest 0f6c...",
+    )
+    claim.add_argument("delivery_id")
+    claim.add_argument("--digest", required=True, help="that of the receipt, from --digest")
+    claim.add_argument("--idempotency-key", metavar="KEY", help="a random key for this attempt")
+    report = _subcommand(
+        subcommands,
+        "report",
+        "tell people what came of a delivery",
+        _report,
+        '  wake report 550e8400-e29b-41d4-a716-446655440000 done "Refund re_3F sent."',
+    )
+    report.add_argument("delivery_id")
+    report.add_argument("status", choices=["done", "failed", "skipped"])
+    report.add_argument("summary", nargs="?", help="one line of at most 280 characters")
+    report.add_argument("--details", metavar="FILE", help="JSON or text; - is stdin")
 
 
 def start(
@@ -119,12 +140,13 @@ def _ask(client: WakeClient, arguments: argparse.Namespace) -> int:
     )
     say(f"Waiting for an answer; read it later with: wake check {receipt.delivery_id}")
     _say_if_made_to_wait(receipt, arguments)
-    return _waited(client, arguments, receipt.delivery_id, must_wait=receipt.must_wait)
+    return _waited(client, arguments, receipt)
 
 
 def _say_if_made_to_wait(receipt: Receipt, arguments: argparse.Namespace) -> None:
-    """Also says if an earlier request with the same --idempotency-key delivered it: its answer may
-    have been acted on already."""
+    """Prints a note if the agent has to wait. The note is different if an earlier request with the
+    same --idempotency-key made the delivery, because the agent may have acted on the answer
+    already."""
     if receipt.replayed:
         say(f"An earlier request with this key delivered it, at {receipt.created_at.isoformat()}.")
     if receipt.must_wait:
@@ -134,15 +156,20 @@ def _say_if_made_to_wait(receipt: Receipt, arguments: argparse.Namespace) -> Non
 
 def _check(client: WakeClient, arguments: argparse.Namespace) -> int:
     if arguments.wait:
-        return _waited(client, arguments, arguments.delivery_id)
+        with progress("Waiting for an answer"):
+            answer = client.wait(arguments.delivery_id, timeout=arguments.wait)
+        return _answered(arguments, answer)
     return _answered(arguments, client.response(arguments.delivery_id))
 
 
-def _waited(
-    client: WakeClient, arguments: argparse.Namespace, delivery_id: str, *, must_wait: bool = False
-) -> int:
+def _waited(client: WakeClient, arguments: argparse.Namespace, receipt: Receipt) -> int:
     with progress("Waiting for an answer"):
-        answer = client.wait(delivery_id, timeout=arguments.wait, must_wait=must_wait)
+        answer = client.wait(
+            receipt.delivery_id,
+            timeout=arguments.wait,
+            must_wait=receipt.must_wait,
+            digest=receipt.digest,
+        )
     return _answered(arguments, answer)
 
 
@@ -162,6 +189,29 @@ def _withdraw(client: WakeClient, arguments: argparse.Namespace) -> int:
     return ExitStatus.OK
 
 
+def _claim(client: WakeClient, arguments: argparse.Namespace) -> int:
+    claim = client.claim(
+        arguments.delivery_id,
+        digest=arguments.digest,
+        idempotency_key=arguments.idempotency_key,
+    )
+    changed = ", redirected: do what the answer says" if claim.status == "redirected" else ""
+    again = ", by an earlier request with this key" if claim.replayed else ""
+    show(arguments, asdict(claim), visible(f"claimed {claim.delivery_id}{again}{changed}"))
+    return ANSWERED[claim.status]
+
+
+def _report(client: WakeClient, arguments: argparse.Namespace) -> int:
+    outcome = client.report(
+        arguments.delivery_id,
+        arguments.status,
+        arguments.summary,
+        details=_details(arguments.details),
+    )
+    show(arguments, asdict(outcome), visible(f"reported {outcome.delivery_id}"))
+    return ExitStatus.OK
+
+
 def _answered(arguments: argparse.Namespace, answer: Answer) -> int:
     show(arguments, asdict(answer), in_words(answer))
     if answer.is_answered:
@@ -170,8 +220,8 @@ def _answered(arguments: argparse.Namespace, answer: Answer) -> int:
 
 
 def in_words(answer: Answer) -> str:
-    """Returns the answer as lines. A person's words are two spaces in, so that no line of them can
-    be taken for the status or the edit."""
+    """Returns the answer as lines. A person's words are indented by two spaces, so that no line of
+    them can be taken for the status or the edit."""
     lines: list[str] = ["expired" if answer.expired and not answer.is_answered else answer.status]
     if answer.feedback:
         lines.append(indented(answer.feedback))
@@ -192,12 +242,16 @@ def _optional(client: WakeClient, arguments: argparse.Namespace) -> OptionalFiel
         "quorum": arguments.quorum,
         "irreversible": arguments.irreversible or None,
         "supersedes": arguments.supersedes,
+        "claim_within_seconds": arguments.claim_within,
+        "digest": arguments.digest or None,
+        "callback_webhook": arguments.callback,
+        "receipt": arguments.receipt or None,
     }
     return cast(OptionalFields, fields)
 
 
 def _details(path: str | None) -> Any:
-    """Reads an object where the file has one, and otherwise a text."""
+    """Reads the file as an object if it contains one, and otherwise as a text."""
     if path is None:
         return None
     try:
@@ -240,6 +294,16 @@ def _add_content(parser: argparse.ArgumentParser) -> None:
         help="an approval leads to something that can't be undone",
     )
     parser.add_argument("--supersedes", metavar="ID", help="the delivery that this one replaces")
+    parser.add_argument(
+        "--digest", action="store_true", help="have the digest, for wake claim (with --json)"
+    )
+    parser.add_argument(
+        "--claim-within", type=int, metavar="SECONDS", help="how long an approval can be claimed"
+    )
+    parser.add_argument("--callback", metavar="URL", help="post the answer to this endpoint")
+    parser.add_argument(
+        "--receipt", action="store_true", help="with --callback: the callback has the receipt"
+    )
     parser.add_argument("--idempotency-key", metavar="KEY", help="the same key is one delivery")
 
 

@@ -1,4 +1,4 @@
-"""Implements `wake doctor`, which says what is wrong between this machine and the server."""
+"""Implements `wake doctor`, which finds problems between this machine and the server."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from wake_client.shell.access import Access, access, path_of_logins
 from wake_client.shell.output import ExitStatus, add_parser, show
 from wake_client.visible_text import visible
 
-# Receivers of callbacks accept a signature of five minutes; deadlines are shown to the second.
-MOST_SECONDS_APART = 60
+# A larger difference between clocks does harm: receivers of callbacks accept a signature for five
+# minutes, and deadlines are shown to the second.
+MAX_SECONDS_APART = 60
 NOTHING = "00000000-0000-4000-8000-000000000000"
 EXAMPLE = """\
   wake doctor
@@ -29,7 +30,7 @@ EXAMPLE = """\
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check: whether it passed, and what to do if not."""
+    """Holds the result of one check: whether it passed, and what to do if not."""
 
     check: str
     passed: bool
@@ -60,7 +61,8 @@ def start(
     transport: httpx.BaseTransport | None = None,
     now: Callable[[], float] = time.time,
 ) -> int:
-    """Returns 0 if every check passed, else 1. A check that needs an earlier one is left out."""
+    """Returns 0 if every check passed, else 1. A check is left out if it needs an earlier check
+    that has failed."""
     findings: list[Finding] = []
     try:
         credentials = access(
@@ -96,7 +98,7 @@ def _of_files(variables: Mapping[str, str]) -> list[Finding]:
 def _of_server(
     credentials: Access, transport: httpx.BaseTransport | None, now: Callable[[], float]
 ) -> list[Finding]:
-    """Asks without the key, so that another server than Wake does not get it."""
+    """Makes requests without the key, because the server may not be Wake."""
     origin = addresses.origin(credentials.endpoint)
     try:
         with httpx.Client(transport=transport, timeout=10, follow_redirects=False) as http:
@@ -125,7 +127,7 @@ def _clock(date: str, at: float) -> Finding:
         apart = int(at - parsedate_to_datetime(date).timestamp())
     except ValueError:
         return _passed("clock", "the server does not tell its time")
-    if abs(apart) > MOST_SECONDS_APART:
+    if abs(apart) > MAX_SECONDS_APART:
         way = "ahead of" if apart > 0 else "behind"
         message = f"this machine is {abs(apart)} s {way} the server: set its clock"
         return _failed("clock", message)
@@ -153,8 +155,8 @@ def _of_key(
 
 
 def _of_deliveries(client: WakeClient, callback: str | None) -> list[Finding]:
-    """Tries a delivery that replaces one that does not exist: it is checked like any other, and
-    then refused, so that nothing is stored or spent."""
+    """Tries a delivery that supersedes a nonexistent one. The server checks this delivery like any
+    other, and then refuses it. So nothing is stored, and no quota is used."""
     try:
         client.deliver(
             "update", "wake doctor", "This is not stored.",

@@ -48,7 +48,7 @@ def start(
 
     def work() -> int:
         with make_client(login.endpoint, login.key, agent_id=agent_id, retry_for=5) as client:
-            client.sweep(limit=1)  # so that a wrong key is noticed now
+            client.sweep(limit=1)  # makes a request now, so that a wrong key is noticed
         logins.agents[agent_id] = login
         logins.default = agent_id
         path = write_logins(logins, variables)

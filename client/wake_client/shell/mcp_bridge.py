@@ -1,4 +1,5 @@
-"""Implements `wake mcp`: a client that starts MCP servers as programs talks to /mcp through it."""
+"""Implements `wake mcp`, through which a client that starts MCP servers as programs connects to
+/mcp."""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ from wake_client.version import __version__
 PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion"
 # The server waits up to 50 seconds for an answer.
 RESPONSE_SECONDS = 90.0
-MOST_REQUESTS = 16
+MAX_REQUESTS = 16
 PARSE_ERROR, INTERNAL_ERROR = -32700, -32603
-# The parameter that the header Mcp-Name repeats.
+# The header Mcp-Name repeats this parameter.
 NAMED_BY = {
     "tools/call": "name",
     "tasks/get": "taskId",
@@ -63,15 +64,15 @@ def start(
 
 
 class Bridge:
-    """Sends each line as a request of its own: a ping is answered while a question waits."""
+    """Sends each line as its own request, so that a ping is answered while a question waits."""
 
     def __init__(self, http: httpx.Client, url: str, out: TextIO) -> None:
         self.http, self.url, self.out = http, url, out
         self.writing = threading.Lock()
 
     def run(self, lines: Iterable[str]) -> None:
-        """Ends when the lines end and every request is answered."""
-        with ThreadPoolExecutor(MOST_REQUESTS) as pool:
+        """Answers requests until the input ends and every request has its answer."""
+        with ThreadPoolExecutor(MAX_REQUESTS) as pool:
             for line in lines:
                 if line.strip():
                     pool.submit(self._answer, line)
@@ -100,7 +101,8 @@ class Bridge:
 
 
 def _headers(message: Any) -> dict[str, str]:
-    """Returns the headers that repeat the body, which clients of the revision 2026-07-28 send."""
+    """Returns the headers that repeat values of the body. Clients of the revision 2026-07-28 send
+    such headers."""
     given = message.get("params") if isinstance(message, dict) else None
     params = given if isinstance(given, dict) else {}
     meta = params.get("_meta")
@@ -121,7 +123,7 @@ def _packed(value: str) -> str:
 
 
 def _answer_in(response: httpx.Response, id: Any) -> dict[str, Any] | None:
-    """Returns the JSON-RPC answer; other errors, such as a 401, become one."""
+    """Returns the JSON-RPC answer. Makes one from any other error, such as a 401."""
     if response.status_code == 202:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Exit statuses, output and the common options of the subcommands."""
+"""Defines exit statuses, output and the common options of the subcommands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
 
-from wake_client.errors import AlreadyAnswered, KeyNotValid, NotAccepted, NotFound, WakeError
+from wake_client.errors import (
+    AlreadyAnswered,
+    KeyNotValid,
+    NotAccepted,
+    NotClaimed,
+    NotFound,
+    WakeError,
+)
 from wake_client.visible_text import json_text, visible, visible_lines
 
 Start = Callable[[argparse.Namespace, list[str], Mapping[str, str]], int]
@@ -24,10 +31,18 @@ class ExitStatus(IntEnum):
     KEY_NOT_VALID = 3
     NOT_FOUND = 4
     ALREADY_ANSWERED = 5
+    NOT_CLAIMED = 6
+    NOT_SIGNED = 7
+    CONTENT_DIFFERS = 8
+    NOT_LOGGED = 9
     REJECTED = 10
     REDIRECTED = 11
     EXPIRED = 12
     PENDING = 13
+    NOT_WITNESSED = 14
+    NOT_SIGNED_BY_PASSKEY = 15
+    NOT_APPROVED = 16
+    OTHER_TEAM = 17
     STOPPED = 130
 
 
@@ -44,7 +59,15 @@ exit status:
   3   the key is unknown, revoked or expired
   4   there is no such delivery
   5   withdraw: a person has answered already
+  6   claim: there is no approval to use, or it was used before
+  7   verify: the receipt is not signed by one of the keys, or was changed
+  8   verify: the receipt is not about this content
+  9   verify: the receipt is not in the log
   10  rejected    11  redirected    12  expired without an answer    13  still pending
+  14  verify: a witness has not seen the log of this proof
+  15  verify: a signature of a passkey is wrong, or one that was asked for is not there
+  16  verify --approved: the delivery was not approved, or was a test
+  17  verify --team: another team answered
   130 stopped by Ctrl-C; what was delivered stays in the inbox
 """
 
@@ -68,26 +91,26 @@ def add_parser(
 
 
 def show(arguments: argparse.Namespace, value: Any, text: str) -> None:
-    """Prints the value as JSON, or the text. Texts of others in it are lines of their own already
-    (visible_text.py)."""
+    """Prints the value as JSON, or the text. In `text`, the words of other people are already on
+    lines of their own (visible_text.py)."""
     sys.stdout.write(f"{json_text(value) if arguments.json else visible_lines(text)}\n")
     sys.stdout.flush()
 
 
 def say(text: str) -> None:
-    """Prints one line, also if the text has several."""
+    """Prints one line, even if the text has several."""
     sys.stderr.write(f"{visible(text)}\n")
 
 
 def guarded(work: Callable[[], int]) -> int:
-    """Returns the exit status of the work; an error is one line."""
+    """Returns the exit status of the work. An error is printed as one line."""
     try:
         return int(work())
     except KeyboardInterrupt:
         say("wake: stopped")
         return ExitStatus.STOPPED
-    except BrokenPipeError:  # the reader of a pipe has enough
-        sys.stdout = None  # the interpreter would flush it once more
+    except BrokenPipeError:  # the reader of a pipe has closed it
+        sys.stdout = None  # the interpreter would flush it again
         return ExitStatus.OK
     except WakeError as error:
         say(f"wake: {error}")
@@ -96,8 +119,8 @@ def guarded(work: Callable[[], int]) -> int:
 
 @contextmanager
 def progress(label: str) -> Iterator[None]:
-    """Shows for how long a command waits, on a line that is removed at the end. In a pipe and in a
-    log there is none."""
+    """Shows how long a command has waited, on a line that is removed at the end. The line is left
+    out in a pipe and in a log."""
     if not (sys.stdout.isatty() and sys.stderr.isatty()):
         yield
         return
@@ -121,6 +144,8 @@ def status_of(error: WakeError) -> ExitStatus:
             return ExitStatus.NOT_FOUND
         case AlreadyAnswered():
             return ExitStatus.ALREADY_ANSWERED
+        case NotClaimed():
+            return ExitStatus.NOT_CLAIMED
         case NotAccepted():
             return ExitStatus.USAGE
     return ExitStatus.FAILED

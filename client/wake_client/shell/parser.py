@@ -1,11 +1,11 @@
-"""Lists the subcommands of `wake`; the shell completion is made from the same list."""
+"""Lists the subcommands of `wake`. The shell completion uses the same list."""
 
 from __future__ import annotations
 
 import argparse
 
 from wake_client.connector import cli
-from wake_client.shell import completion, deliveries, doctor, login, mcp_bridge, run, watch
+from wake_client.shell import completion, deliveries, doctor, login, mcp_bridge, run, verify, watch
 
 DESCRIPTION = "Hands your work to people over the WAKE protocol, and brings back their answers."
 EPILOG = """\
@@ -32,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     subcommands.add_parser("hook", help="let people answer a coding agent's permission prompts")
     run.add_subcommand(subcommands)
     mcp_bridge.add_subcommand(subcommands)
+    verify.add_subcommand(subcommands)
     connect = subcommands.add_parser("connect", help="run a command for each task that comes in")
     cli.add_arguments(connect)
     connect.set_defaults(start=cli.connect, parser=connect, takes_command=True)

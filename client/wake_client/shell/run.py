@@ -1,4 +1,5 @@
-"""Implements `wake run`: Claude Code ends at a question, and goes on with a person's answer."""
+"""Implements `wake run`. Claude Code ends at a question, and continues when a person has
+answered."""
 
 from __future__ import annotations
 
@@ -15,18 +16,22 @@ from typing import Any
 from wake_client.answers import Answer
 from wake_client.client import WakeClient
 from wake_client.errors import Unavailable
+from wake_client.files import state_file
 from wake_client.hook.calls import BYPASS, BYPASSED
 from wake_client.hook.deferred import Deferred
+from wake_client.hook.settings import reports_of_claude
 from wake_client.shell.access import Access, access
 from wake_client.shell.output import ExitStatus, add_parser, guarded, progress, say
 from wake_client.visible_text import visible_lines
 
 MATCHER = "Bash|PowerShell|Write|Edit|NotebookEdit|WebFetch|AskUserQuestion|ExitPlanMode|mcp__.*"
 DEFERRED = "tool_deferred"
-# The hook denies after 45 seconds. Claude Code lets a call through whose hook takes too long.
+# The hook denies the call after 45 seconds, because Claude Code runs a call whose hook takes too
+# long.
 HOOK_SECONDS = 60
-# If the hook cannot even be started, or is killed, this blocks the call: a status but 0 and 2 lets
-# it through. Claude Code has `onFailure` for this since 2.1.295, and earlier ones ignore it.
+# If the hook cannot be started, or is killed, this blocks the call. With any status but 0 and 2,
+# Claude Code would run the call. Claude Code has `onFailure` for this since 2.1.295; earlier
+# versions ignore that.
 OR_BLOCK = "|| { echo 'wake hook did not run, so this call is blocked' >&2; exit 2; }"
 BYPASSING = ("--dangerously-skip-permissions", BYPASS)
 PRINT = ("-p", "--print")
@@ -37,7 +42,7 @@ EXAMPLE = """\
 
 Claude Code asks people before each tool that --tools names. Its process ends with the question, and
 nothing is held open: the answer, after minutes or days, resumes the session. The prompt follows -p,
-or comes on stdin. The exit status is that of the last `claude`.
+or comes on stdin. The exit status is the exit status of the last `claude`.
 """
 
 
@@ -69,7 +74,7 @@ def start(
     credentials = access(
         variables, endpoint=arguments.endpoint or "", agent_id=arguments.agent or ""
     )
-    deferred = Deferred(_path_of_deferred(variables))
+    deferred = Deferred(state_file(variables, "deferred.json"))
     added = ["--settings", json.dumps(_settings(arguments, deferred.path, credentials))]
     if not any(word.startswith("--output-format") for word in command):
         added += ["--output-format", "json"]
@@ -102,7 +107,8 @@ def start(
 
 
 def without_prompt(command: list[str]) -> list[str]:
-    """Returns the command for a session that goes on: its prompt was read already."""
+    """Returns the command that continues the session. The command has no prompt, because the
+    session has read the prompt already."""
     words = list(command)
     at = next(place for place, word in enumerate(words) if word in PRINT)
     if at + 1 < len(words) and not words[at + 1].startswith("-"):
@@ -111,7 +117,7 @@ def without_prompt(command: list[str]) -> list[str]:
 
 
 def _wait(client: WakeClient, delivery_id: str) -> Answer:
-    """Waits for as long as it takes, also while the server is away."""
+    """Waits without a limit, even while the server is away."""
     with progress("Waiting for an answer"):
         while True:
             try:
@@ -124,20 +130,22 @@ def _wait(client: WakeClient, delivery_id: str) -> Answer:
 
 
 def _settings(arguments: argparse.Namespace, path: Path, credentials: Access) -> dict[str, Any]:
-    """Returns settings for this session alone. The key is not in them: the hook finds it as this
-    command did."""
+    """Returns settings for only this session. The settings do not contain the key, because the hook
+    finds the key in the same way as this command."""
     wake = shutil.which("wake")
     words = [wake] if wake else [sys.executable, "-m", "wake_client"]
-    words += ["hook", "--for", "claude-code", "--deferring", str(path)]
-    words += ["--endpoint", credentials.endpoint]
-    words += ["--agent", credentials.agent_id] if credentials.agent_id else []
+    words += ["hook", "--for", "claude-code"]
+    rest = ["--endpoint", credentials.endpoint]
+    rest += ["--agent", credentials.agent_id] if credentials.agent_id else []
     hook = {
         "type": "command",
-        "command": f"{shlex.join(words)} {OR_BLOCK}",
+        "command": f"{shlex.join([*words, '--deferring', str(path), *rest])} {OR_BLOCK}",
         "timeout": HOOK_SECONDS,
         "onFailure": "block",
     }
-    return {"hooks": {"PreToolUse": [{"matcher": arguments.tools, "hooks": [hook]}]}}
+    before = {"matcher": arguments.tools, "hooks": [hook]}
+    after = reports_of_claude(shlex.join([*words, *rest]), matcher=arguments.tools)
+    return {"hooks": {"PreToolUse": [before], **{event: [entry] for event, entry in after}}}
 
 
 def _execute(words: list[str], *, has_prompt: bool) -> subprocess.CompletedProcess[str]:
@@ -168,9 +176,3 @@ def _print(arguments: argparse.Namespace, output: str, result: dict[str, Any]) -
         output = visible_lines(f"{text}\n" if isinstance(text, str) else output)
     sys.stdout.write(output)
     sys.stdout.flush()
-
-
-def _path_of_deferred(variables: Mapping[str, str]) -> Path:
-    home = variables.get("HOME", "~")
-    folder = variables.get("XDG_STATE_HOME") or str(Path(home) / ".local" / "state")
-    return Path(folder).expanduser() / "wake" / "deferred.json"

@@ -35,7 +35,7 @@ def start(
     *,
     make_client: Callable[..., WakeClient] = WakeClient,
 ) -> int:
-    """Runs until Ctrl-C, or until the server is away for longer than the client tries again."""
+    """Runs until Ctrl-C, or until the server is away for longer than the client retries."""
     credentials = access(
         variables, endpoint=arguments.endpoint or "", agent_id=arguments.agent or ""
     )
@@ -57,8 +57,8 @@ def start(
 
 
 def _end_of(client: WakeClient) -> str | None:
-    """Returns the place after the last answer. The server's own places are compared, because the
-    clock of this machine may differ."""
+    """Returns the place after the last answer. Takes the place from the server and not from the
+    clock of this machine, because the clocks may differ."""
     responses = client.responses()
     for _ in responses:
         pass
