@@ -1,1 +1,2 @@
-"""Measures what Wake costs, in ratios to other servers: no absolute figure holds elsewhere."""
+"""Measures the costs of Wake, in ratios to other servers, because absolute figures hold on one
+machine only."""

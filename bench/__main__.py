@@ -11,18 +11,21 @@ from bench import (
     assignment,
     bursts,
     callbacks,
+    claims,
     frozen_redis,
     growth,
     hot_paths,
     idle_streams,
+    log,
     pages,
 )
 from bench.tools.results import Row, print_table
 
-DELIVERIES = 10_000  # earlier ones of each agent
+DELIVERIES = 10_000  # earlier deliveries of each agent
 MANY_DELIVERIES = 1_000_000
 
-# How each part is measured, in few minutes and in about one.
+# Each part has a thorough measurement, which takes a few minutes, and a quick one of about a
+# minute.
 PARTS: dict[str, tuple[Callable[[], list[Row]], Callable[[], list[Row]]]] = {
     "hot-paths": (
         lambda: hot_paths.measure(requests=1_500, rounds=7, deliveries=DELIVERIES),
@@ -37,6 +40,10 @@ PARTS: dict[str, tuple[Callable[[], list[Row]], Callable[[], list[Row]]]] = {
             delivers=3_000, page_views=200, rounds=6, deliveries=MANY_DELIVERIES
         ),
         lambda: assignment.measure(delivers=400, page_views=40, rounds=3, deliveries=DELIVERIES),
+    ),
+    "claims": (
+        lambda: claims.measure(requests=400, rounds=7, deliveries=DELIVERIES),
+        lambda: claims.measure(requests=200, rounds=3, deliveries=DELIVERIES),
     ),
     "callbacks": (
         lambda: callbacks.measure(callbacks=5_000, turns=3),
@@ -55,6 +62,7 @@ PARTS: dict[str, tuple[Callable[[], list[Row]], Callable[[], list[Row]]]] = {
         lambda: frozen_redis.measure(polls=4_000, rounds=5),
         lambda: frozen_redis.measure(polls=800, rounds=3),
     ),
+    "log": (lambda: log.measure(entries=MANY_DELIVERIES), lambda: log.measure(entries=50_000)),
     "growth": (
         lambda: growth.measure(requests=1_000, rounds=5),
         lambda: growth.measure(requests=400, rounds=3),
@@ -69,7 +77,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if unknown := set(arguments.parts) - PARTS.keys():
         parser.error(f"there is no part {', '.join(sorted(unknown))}")
-    usual = PARTS.keys() - {"growth"} if arguments.short else PARTS.keys()  # it takes minutes
+    usual = PARTS.keys() - {"growth"} if arguments.short else PARTS.keys()  # growth takes minutes
     for name in arguments.parts or [name for name in PARTS if name in usual]:
         in_full, in_short = PARTS[name]
         print_table(in_short() if arguments.short else in_full())

@@ -1,8 +1,8 @@
-"""Measures a message sent to an agent over A2A: Wake, and the official SDK's server with its tasks
-in PostgreSQL.
+"""Measures sending a message to an agent over A2A. Compares Wake with the official SDK's server,
+whose tasks are in PostgreSQL.
 
-The SDK needs an environment of its own, whose Python BENCH_A2A_PYTHON names
-(bench/references/a2a_server.py); without it the row is skipped.
+The SDK needs its own environment. BENCH_A2A_PYTHON names the Python of that environment
+(bench/references/a2a_server.py). Without this variable, the row is skipped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bench.tools.results import Row
 NAME = "A2A send"
 ACCEPT, GOAL = 0.5, 0.3
 PYTHON = os.environ.get("BENCH_A2A_PYTHON", "")
-AT_MOST = 400  # requests of a round: an agent's queue holds 500 runs
+MAX_REQUESTS = 400  # requests of a round: an agent's queue holds 500 runs
 WARM_UP = 200
 REQUEST = {
     "jsonrpc": "2.0",
@@ -54,19 +54,19 @@ def measure(*, requests: int, rounds: int) -> list[Row]:
     ours = http_load.request_bytes("POST", f"/@{handle}/bench", key, body, HEADERS)
     theirs = http_load.request_bytes("POST", "/", key, body, HEADERS)
     with (
-        servers.granian("wake.web:application", "--interface", "asginl") as (wake, wake_pid),
+        servers.granian("wake.server.web:application", "--interface", "asginl") as (wake, wake_pid),
         _reference() as (sdk, sdk_pid),
     ):
-        # PostgreSQL keeps plans made while the tables were empty, and these scan whole tables.
-        # ANALYZE makes it plan again, as autovacuum does within a minute or two.
+        # PostgreSQL keeps plans from when the tables were empty, and these scan whole tables.
+        # ANALYZE makes PostgreSQL plan again, as autovacuum does within a minute or two.
         for _ in range(2):
             _seconds(wake, wake_pid, ours, WARM_UP)
             _seconds(sdk, sdk_pid, theirs, WARM_UP)
             servers.vacuum()
         measured = [
             (
-                _seconds(wake, wake_pid, ours, min(requests, AT_MOST)),
-                _seconds(sdk, sdk_pid, theirs, min(requests, AT_MOST)),
+                _seconds(wake, wake_pid, ours, min(requests, MAX_REQUESTS)),
+                _seconds(sdk, sdk_pid, theirs, min(requests, MAX_REQUESTS)),
             )
             for _ in range(rounds)
         ]
@@ -78,8 +78,8 @@ def measure(*, requests: int, rounds: int) -> list[Row]:
 
 
 def _seconds(port: int, pid: int, request: bytes, times: int) -> float:
-    """Returns the CPU seconds of a request. Gives up the runs that it queued, so that the agent's
-    queue never fills."""
+    """Returns the CPU seconds of a request. Gives up the runs that these requests queued, so that
+    the agent's queue never fills."""
     before = processes.cpu_of_tree(pid) + processes.cpu_of_database(servers.DATABASE)
     http_load.load(port, request, times)
     after = processes.cpu_of_tree(pid) + processes.cpu_of_database(servers.DATABASE)

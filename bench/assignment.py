@@ -1,5 +1,6 @@
-"""Measures what 50 assignment rules cost a delivery and the list page: in a team without rules, in
-one whose rules match nothing, and in one whose last rule assigns each delivery to two people."""
+"""Measures how 50 assignment rules slow down a delivery and the list page. Compares a team without
+rules, a team whose rules match nothing, and a team whose last rule assigns each delivery to two
+people."""
 
 from __future__ import annotations
 
@@ -12,21 +13,21 @@ from bench.tools import http_load, servers
 from bench.tools.results import Row
 
 TEAMS = ("without-rules", "unmatched", "assigned")
-DELIVER, LIST_PAGE = 1.05, 1.1  # times the cost without rules
+DELIVER, LIST_PAGE = 1.05, 1.1  # limits, as multiples of the cost without rules
 WARM_UP = 200
 
 
 def measure(*, delivers: int, page_views: int, rounds: int, deliveries: int) -> list[Row]:
-    """Measures with so many earlier deliveries in all."""
+    """Measures with this many earlier deliveries in total."""
     keys = servers.make_database(*TEAMS, deliveries=deliveries // len(TEAMS), a_team_each=True)
-    servers.run("-m", "bench.full_rules", "unmatched", "0")
-    servers.run("-m", "bench.full_rules", "assigned", "1")
+    servers.run("-m", "bench.scenes.full_rules", "unmatched", "0")
+    servers.run("-m", "bench.scenes.full_rules", "assigned", "1")
     servers.acknowledge_all()
     servers.manage("collectstatic", "--noinput", "-v0")
     lists = [pages.get("/", pages.fill_inbox(team)[0]) for team in TEAMS]
     deliver = [_deliver(team, key) for team, key in zip(TEAMS, keys, strict=True)]
-    with servers.granian("wake.web:application", "--interface", "asginl") as server:
-        # The list pages first, because deliveries make them longer.
+    with servers.granian("wake.server.web:application", "--interface", "asginl") as server:
+        # The list pages are measured first, because deliveries make them longer.
         viewed = _medians(*server, lists, page_views, rounds)
         delivered = _medians(*server, deliver, delivers, rounds)
     return [
@@ -43,8 +44,9 @@ def _deliver(agent_id: str, key: str) -> bytes:
 def _medians(
     port: int, pid: int, requests: Sequence[bytes], times: int, rounds: int
 ) -> list[float]:
-    """Returns how often the CPU time of the first request each request takes: the median of
-    rounds, in which each is measured once, in turn as the first."""
+    """Returns the CPU time of each request, as a multiple of the first request's. Each figure is
+    the median of several rounds. Each round measures every request once, and each in turn comes
+    first."""
     for request in requests:
         http_load.load(port, request, WARM_UP)
     ratios = []

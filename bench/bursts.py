@@ -1,4 +1,4 @@
-"""Counts how many of a hundred requests that come at once are refused."""
+"""Counts how many of a hundred simultaneous requests are refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CROWD = 100
 def measure(*, rounds: int) -> list[Row]:
     (key,) = servers.make_database("bench", deliveries=1_000)
     request = http_load.request_bytes("POST", "/wake/v1/deliver", key, json.dumps(BODY).encode())
-    with servers.granian("wake.web:application", "--interface", "asginl") as (port, _):
+    with servers.granian("wake.server.web:application", "--interface", "asginl") as (port, _):
         refused = sum(_refused(port, request) for _ in range(rounds))
     note = f"deliveries, {rounds} times, with {servers.THREADS + 1} connections to PostgreSQL"
     return [Row("100 at once, refused", refused, 0, unit="", note=note)]

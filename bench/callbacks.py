@@ -1,7 +1,7 @@
-"""Measures how many callbacks a second one worker sends, of a queue that is full.
+"""Measures how many callbacks a second one worker sends from a full queue.
 
-The worker, PostgreSQL and the receivers are processes of their own. A rate depends on the machine,
-unlike the ratios of the other rows, so the worker's CPU time is noted beside it. The cases take
+The worker, PostgreSQL and the receivers are separate processes. Unlike the ratios of the other
+rows, a rate depends on the machine, so the worker's CPU time is shown beside it. The cases take
 turns and the median counts, so that one slow moment of the machine decides nothing.
 """
 
@@ -20,7 +20,7 @@ from bench.tools.results import Row
 
 
 class Case(NamedTuple):
-    """Receivers that answer after so many seconds, and how many callbacks a second they get."""
+    """Describes receivers that answer after `seconds`, and how many callbacks a second they get."""
 
     name: str
     seconds: float
@@ -36,7 +36,7 @@ CASES = [
 
 
 class Drained(NamedTuple):
-    """Says how long the worker took to send all callbacks, and how much CPU time."""
+    """Holds how long the worker took to send all callbacks, and its CPU time."""
 
     seconds: float
     cpu: float
@@ -65,7 +65,13 @@ def _row(case: Case, callbacks: int, turns: Sequence[Drained]) -> Row:
 
 def _drained(case: Case, callbacks: int) -> Drained:
     with _receivers(case) as ports:
-        command = [sys.executable, "-m", "bench.full_outbox", str(callbacks), *map(str, ports)]
+        command = [
+            sys.executable,
+            "-m",
+            "bench.scenes.full_outbox",
+            str(callbacks),
+            *map(str, ports),
+        ]
         done = subprocess.run(  # noqa: S603 - our own worker
             command, env=servers.ENVIRONMENT, check=True, stdout=subprocess.PIPE, text=True
         )

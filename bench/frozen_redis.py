@@ -1,8 +1,7 @@
-"""Measures how long polls take while Redis is frozen, in ratios to polls with a Redis that
-answers.
+"""Measures how long polls take while Redis is frozen, as ratios to polls with a Redis that answers.
 
-Redis is a process of its own, which is stopped (SIGSTOP) and continued. The keys are many and the
-read limit is the usual one, so that reads are counted in Redis as often as in production.
+Redis is a separate process, which is stopped (SIGSTOP) and continued. There are many keys and the
+usual read limit, so reads are counted in Redis as often as in production.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from bench.hot_paths import BODY
 from bench.tools import http_load, servers
 from bench.tools.results import Row
 
-AGENTS = 40  # may poll 48,000 times a minute, more often than a whole run does
+AGENTS = 40  # may poll 48,000 times a minute, more than a whole run does
 READS_PER_MINUTE = 1_200
 ACCEPT = 1.2
 
@@ -32,7 +31,7 @@ def measure(*, polls: int, rounds: int) -> list[Row]:
     with _redis() as (url, process):
         settings = {"REDIS_URL": url, "WAKE_READS_PER_MINUTE": str(READS_PER_MINUTE)}
         with servers.granian(
-            "wake.web:application", "--interface", "asginl", settings=settings
+            "wake.server.web:application", "--interface", "asginl", settings=settings
         ) as (port, _):
             requests = [_poll(port, *one) for one in zip(agents, keys, strict=True)]
             _p95(port, requests, polls)
@@ -50,7 +49,7 @@ def measure(*, polls: int, rounds: int) -> list[Row]:
 
 
 def _poll(port: int, agent: str, key: str) -> bytes:
-    """Delivers something with this key, and returns the request that polls it."""
+    """Delivers with this key, and returns the request that polls the delivery."""
     body = json.dumps(BODY | {"agent_id": agent}).encode()
     deliver = http_load.request_bytes("POST", "/wake/v1/deliver", key, body)
     delivery = json.loads(http_load.once(port, deliver))["delivery_id"]

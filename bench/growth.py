@@ -1,11 +1,12 @@
-"""Compares the three hot paths with a million earlier deliveries to those with ten thousand."""
+"""Compares the costs of the three hot paths after a million earlier deliveries with those after ten
+thousand."""
 
 from __future__ import annotations
 
 from bench import hot_paths
 from bench.tools.results import Row
 
-AGENTS = 2  # of hot_paths, each with its share of the deliveries
+AGENTS = 2  # each agent has its share of the deliveries of hot_paths
 FEW, MANY = 10_000, 1_000_000
 ACCEPT = 1.1
 

@@ -1,7 +1,8 @@
-"""Measures a delivery, a poll and a sweep of 50: Wake, the lean reference and PostgreSQL alone.
+"""Measures a delivery, a poll and a sweep of 50 on Wake, on the lean reference and on PostgreSQL
+alone.
 
-All three run on the same database. Each round measures each of the nine once, in turn, so that
-noise affects all of them equally.
+All three run on the same database. Each round measures each of the nine combinations once, in turn,
+so that noise affects all of them equally.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def medians(*, requests: int, rounds: int, deliveries: int) -> dict[str, tuple[f
     alone."""
     keys = servers.make_database("bench", "reader", deliveries=deliveries)
     with (
-        servers.granian("wake.web:application", "--interface", "asginl") as wake,
+        servers.granian("wake.server.web:application", "--interface", "asginl") as wake,
         servers.granian(
             "bench.references.lean:application",
             *("--interface", "wsgi", "--blocking-threads", str(servers.THREADS)),
@@ -67,7 +68,7 @@ def medians(*, requests: int, rounds: int, deliveries: int) -> dict[str, tuple[f
 def _paths(
     keys: list[str], wake_port: int, wake_pid: int, lean_port: int, lean_pid: int
 ) -> dict[str, tuple[Measure, Measure, Measure]]:
-    """Returns how to measure each path: Wake, the lean reference, PostgreSQL alone."""
+    """Returns the measurements of each path: Wake, the lean reference, PostgreSQL alone."""
     body = json.dumps(BODY).encode()
     deliver = http_load.request_bytes("POST", "/wake/v1/deliver", keys[0], body)
     delivery = json.loads(http_load.once(wake_port, deliver))["delivery_id"]
@@ -97,7 +98,7 @@ def _agents() -> list[UUID]:
 
 
 def _cursor_before(reader: UUID, rows: int) -> str:
-    """Returns a cursor of this agent that has so many deliveries after it."""
+    """Returns a cursor of this agent that is followed by this many deliveries."""
     with psycopg.connect(servers.DATABASE) as connection:
         ((at,),) = connection.execute(
             "SELECT activity_at FROM wake_delivery WHERE agent_id = %s"

@@ -1,5 +1,5 @@
-"""Opens a thousand streams of tasks that wait, and measures what one process needs for them, and
-how soon a stream hears that its task has ended."""
+"""Opens a thousand streams of waiting tasks. Measures what one process needs for them, and how soon
+a stream learns that its task has ended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import psycopg
 from bench.tools import http_load, processes, servers
 from bench.tools.results import Row
 
-AGENTS = ["bench", "bench-2", "bench-3", "bench-4"]  # the queue of each holds 500 runs
+AGENTS = ["bench", "bench-2", "bench-3", "bench-4"]  # each agent has a queue of 500 runs
 STREAMS = 1_000
 SETTINGS = {"WAKE_MAX_STREAMS_OF_A_CALLER": str(STREAMS)}
 HEADERS = {"Content-Type": "application/json", "A2A-Version": "1.0"}
@@ -24,7 +24,7 @@ EVENT_ID = re.compile(rb"\bid: ([0-9a-f-]{36}):\d+\n")
 ENDED = b"TASK_STATE_CANCELED"
 SETTLE_SECONDS = 5
 MEGABYTE = 2**20
-# What docs/operations.md says.
+# The streams are measured for the figures of docs/operations.md.
 MEMORY, CPU, DELAY = 60.0, 5.0, 100.0
 
 
@@ -43,7 +43,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """An open stream and its task."""
+    """Holds an open stream and its task."""
 
     connection: socket.socket
     agent: str
@@ -51,7 +51,7 @@ class Stream:
 
 
 def measure(*, seconds: float, ends: int) -> list[Row]:
-    """Measures for so many idle seconds, and then ends so many tasks one after the other."""
+    """Measures for this many idle seconds, and then ends this many tasks one after the other."""
     servers.make_database(*AGENTS, deliveries=100)
     for agent in AGENTS:
         servers.manage("publish_agent", agent)
@@ -63,9 +63,9 @@ def measure(*, seconds: float, ends: int) -> list[Row]:
     streaming = "wake.asgi:application", "--interface", "asginl", "--backpressure", str(4 * STREAMS)
     with (
         servers.granian(*streaming, settings=SETTINGS) as (port, pid),
-        servers.granian("wake.web:application", "--interface", "asginl") as (web, _),
+        servers.granian("wake.server.web:application", "--interface", "asginl") as (web, _),
     ):
-        _end(web, caller, _open(port, caller, AGENTS[0]))  # both are warm afterwards
+        _end(web, caller, _open(port, caller, AGENTS[0]))  # warms up both servers
         idle_memory, idle_cpu = _idle(pid, [], seconds=seconds)
         streams = [_open(port, caller, AGENTS[n % len(AGENTS)]) for n in range(STREAMS)]
         memory, cpu = _idle(pid, streams, seconds=seconds)
@@ -112,8 +112,8 @@ def _open(port: int, caller: Caller, agent: str) -> Stream:
 
 
 def _idle(pid: int, streams: list[Stream], *, seconds: float) -> tuple[int, float]:
-    """Reads heartbeats for so long; returns the bytes that the processes need at the end, and the
-    CPU seconds of a second."""
+    """Reads heartbeats for this long. Returns the bytes that the processes need at the end, and the
+    CPU seconds for each second."""
     with selectors.DefaultSelector() as selector:
         for stream in streams:
             selector.register(stream.connection, selectors.EVENT_READ)
@@ -136,7 +136,7 @@ def _cpu(pid: int) -> float:
 
 
 def _end(port: int, caller: Caller, stream: Stream) -> float:
-    """Cancels the task of a stream; returns after how many seconds the stream says so."""
+    """Cancels the task of a stream; returns after how many seconds the stream reports it."""
     began = time.perf_counter()
     http_load.once(port, caller.request(stream.agent, "CancelTask", {"id": stream.task_id}))
     received = b""

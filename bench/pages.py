@@ -1,4 +1,4 @@
-"""Measures the CPU time of the list page and of a delivery's page, for a person who signed in."""
+"""Measures the CPU time of the list page and of a delivery's page, for a signed-in person."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from bench.tools.results import Row
 
 ROWS = 50
 WARM_UP = 40
-# In milliseconds of the server's CPU, which depend on the machine, unlike the ratios of others.
+# The limits of the two pages, in milliseconds of the server's CPU. Unlike the ratios of other rows,
+# these limits depend on the machine.
 LIST_PAGE, DELIVERY_PAGE = 40.0, 20.0
 
 
 def measure(*, requests: int, rounds: int, deliveries: int) -> list[Row]:
-    """Measures with a new database, whose earlier deliveries need no answer any more."""
+    """Measures the pages in a new database. The earlier deliveries in this database are all
+    acknowledged, so the list shows only the deliveries of `fill_inbox`."""
     servers.make_database("bench", "other", deliveries=deliveries)
     servers.acknowledge_all()
     servers.manage("collectstatic", "--noinput", "-v0")
     cookie, delivery = fill_inbox("home")
-    with servers.granian("wake.web:application", "--interface", "asginl") as server:
+    with servers.granian("wake.server.web:application", "--interface", "asginl") as server:
         return [
             _row("list page, 50 rows", *server, get("/", cookie), LIST_PAGE, requests, rounds),
             _row(
@@ -36,7 +38,7 @@ def measure(*, requests: int, rounds: int, deliveries: int) -> list[Row]:
 
 def fill_inbox(team: str) -> tuple[str, str]:
     """Returns the cookie of a person and the id of a delivery."""
-    filled = json.loads(servers.run("-m", "bench.full_inbox", team, str(ROWS)))
+    filled = json.loads(servers.run("-m", "bench.scenes.full_inbox", team, str(ROWS)))
     return filled["cookie"], filled["delivery"]
 
 

@@ -1,1 +1,1 @@
-"""Does the same work as Wake with less around it, for comparison."""
+"""Does the same work as Wake in less code, for comparison."""

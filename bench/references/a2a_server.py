@@ -1,8 +1,9 @@
 """Serves an agent with the official SDK, with its tasks in PostgreSQL, the reference of
 bench/a2a_send.py: `PYTHON bench/references/a2a_server.py PORT DATABASE_URL`.
 
-It runs in an environment of its own (`a2a-sdk[http-server,postgresql]` and uvicorn), and imports
-nothing of this project. Its agent leaves each task submitted, as Wake does until a connector comes.
+The server runs in an environment of its own (`a2a-sdk[http-server,postgresql]` and uvicorn), and
+imports nothing of this project. The server's agent leaves each task in the state `submitted`, as
+Wake does until a connector comes.
 """
 
 # mypy: ignore-errors
@@ -37,8 +38,8 @@ def main(port: int, database_url: str) -> None:
     card = AgentCard(
         name="bench", description="Submits", version="1", capabilities=AgentCapabilities()
     )
-    # A connection for each client of the load: SQLAlchemy closes those above five, and then the CPU
-    # time of their backends cannot be read.
+    # There is one connection for each client of the load. SQLAlchemy closes connections beyond
+    # five, and then the CPU time of their backends cannot be read.
     url = database_url.replace("postgresql://", "postgresql+asyncpg://")
     engine = create_async_engine(url, pool_size=8)
     handler = DefaultRequestHandler(

@@ -1,11 +1,11 @@
 """Serves delivery, poll and sweep from one lean Django file, the reference of `make bench`.
 
-It has the duties of the three hot paths and nothing else: plain views, SQL by hand, no middleware,
-granian's own threads. The duties: a key by its digest, usable now; its last use, once a minute;
-the read limit; strict JSON, and every field checked; the agent's lock and its cursor; the quota in
-the key's row; the delivery and its audit event in one transaction; an answer stamped as picked up
-before it leaves; due answers looked for before a sweep; a connection checked before it is used.
-Wake imports nothing from it.
+It has only the duties of the three hot paths: plain views, SQL by hand, no middleware, granian's
+own threads. A key is found by its digest, and must be usable. The last use of a key is stored once
+a minute. The read limit counts. JSON is strict, and every field is checked. The agent is locked and
+has a cursor. The quota is in the key's row. The delivery and its audit event are stored in one
+transaction. An answer is stamped as picked up before it is sent. Due answers are released before a
+sweep. A connection is checked before it is used. Wake imports nothing from this file.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from django.urls import path  # noqa: E402
 from psycopg.types.json import Jsonb  # noqa: E402
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-INTERVAL, BURST = 36, 1_000_000  # of the quota: microseconds for a delivery, and how many at once
+INTERVAL, BURST = 36, 1_000_000  # of the quota: microseconds for each delivery, and the burst
 READS_A_MINUTE = 1_000_000
 LIMITS = {"agent_id": 128, "provider": 128, "headline": 120, "summary": 280}
 TYPES = {"update", "question", "output", "alert"}

@@ -1,5 +1,5 @@
-"""Does the durable work of a delivery, a poll and a sweep in prepared statements on one
-connection: the least that any server must do."""
+"""Does the durable work of a delivery, a poll and a sweep in prepared statements on one connection.
+This is the minimum for any server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANSWER = (
 
 @dataclass(frozen=True)
 class DurableWork:
-    """Reads and writes the same rows as the servers do: `agent` delivers and polls, `reader`
+    """Reads and writes the same rows as the servers. `agent` delivers and polls, `reader`
     sweeps."""
 
     agent: uuid.UUID

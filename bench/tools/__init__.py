@@ -1,1 +1,1 @@
-"""Starts servers, sends requests to them and prints what that cost."""
+"""Starts servers, sends requests to them and prints the costs."""

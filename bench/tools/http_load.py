@@ -32,23 +32,35 @@ def load(port: int, request: bytes, times: int) -> None:
 
 
 def durations(port: int, requests: Sequence[bytes], times: int) -> list[float]:
-    """Sends `times` requests, each of these in turn; returns how many seconds each took. Raises
-    SystemExit if an answer is not a success."""
+    """Sends `times` requests, choosing from `requests` in turn. Returns how many seconds each
+    request took. Raises SystemExit if an answer is not a success."""
+    each = times // CONNECTIONS
+    share = [requests[number % len(requests)] for number in range(each)]
+    return _durations(port, [share] * CONNECTIONS)
+
+
+def load_each(port: int, requests: Sequence[bytes]) -> None:
+    """Sends each of the requests once. Raises SystemExit if an answer is not a success."""
+    _durations(port, [requests[number::CONNECTIONS] for number in range(CONNECTIONS)])
+
+
+def _durations(port: int, shares: Sequence[Sequence[bytes]]) -> list[float]:
+    """Sends the requests of each share over a connection of its own."""
     failures: list[BaseException] = []
     seconds: list[float] = []
 
-    def run() -> None:
+    def run(share: Sequence[bytes]) -> None:
         try:
             with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                for number in range(times // CONNECTIONS):
+                for request in share:
                     began = time.perf_counter()
-                    _exchange(connection, requests[number % len(requests)])
+                    _exchange(connection, request)
                     seconds.append(time.perf_counter() - began)
         except (OSError, SystemExit) as failure:
             failures.append(failure)
 
-    threads = [threading.Thread(target=run) for _ in range(CONNECTIONS)]
+    threads = [threading.Thread(target=run, args=(share,)) for share in shares]
     for thread in threads:
         thread.start()
     for thread in threads:

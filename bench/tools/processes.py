@@ -21,7 +21,7 @@ def cpu_of(pid: int) -> float:
 
 
 def cpu_of_tree(pid: int) -> float:
-    """Returns the CPU seconds of a process and of all its children, for instance a server's."""
+    """Returns the CPU seconds of a process and all its children, such as a server's."""
     return cpu_of(pid) + sum(cpu_of_tree(child) for child in _children(pid))
 
 
@@ -36,15 +36,15 @@ def cpu_of_database(url: str) -> float:
 
 
 def memory_of_tree(pid: int) -> int:
-    """Returns the bytes of a process and of all its children. Memory that processes share counts
-    for each in part (PSS)."""
+    """Returns the bytes of a process and of all its children. Shared memory counts in part for each
+    (PSS)."""
     rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     own = next(line.split()[1] for line in rollup.splitlines() if line.startswith("Pss:"))
     return int(own) * 1024 + sum(memory_of_tree(child) for child in _children(pid))
 
 
 def allow_open_files(number: int) -> None:
-    """Raises the limit of open files for this process and those that it starts."""
+    """Raises the limit of open files for this process and the processes that it starts."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = number if hard == resource.RLIM_INFINITY else min(number, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
@@ -54,5 +54,5 @@ def _children(pid: int) -> list[int]:
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
         return [int(c) for thread in threads for c in (thread / "children").read_text().split()]
-    except FileNotFoundError:  # it has ended
+    except FileNotFoundError:  # the process has ended
         return []

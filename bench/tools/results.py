@@ -11,7 +11,7 @@ class Row:
     """Compares one measurement with its limit and its goal, in the same unit.
 
     A measurement passes if it is at most `accept`, or with `at_least` if it is at least `accept`.
-    `note` says how it was measured, and `skipped` why it was not.
+    `note` says how it was measured, and `skipped` says why it was not.
     """
 
     name: str

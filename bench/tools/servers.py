@@ -18,7 +18,7 @@ SERVER_URL = os.environ.get("DATABASE_URL", "postgresql://postgres@127.0.0.1:543
 NAME = os.environ.get("BENCH_DATABASE", "wake_bench")
 DATABASE = SERVER_URL.rpartition("/")[0] + f"/{NAME}"
 THREADS = 4
-# Limits that the load never reaches, and no request log.
+# Limits that the load never reaches. There is no request log.
 ENVIRONMENT = {
     **os.environ,
     "DATABASE_URL": DATABASE,
@@ -29,7 +29,7 @@ ENVIRONMENT = {
     "WAKE_LOG_LEVEL": "WARNING",
     "WAKE_DATA": str(Path(tempfile.gettempdir()) / NAME),
     "DJANGO_SETTINGS_MODULE": "wake.settings",
-    "PYTHONWARNINGS": "ignore",  # no static files are collected
+    "PYTHONWARNINGS": "ignore",  # static files are not collected
 }
 FILL = """
     INSERT INTO wake_delivery (id, team_id, agent_id, key_hint, lane, claimed_agent_id, provider,
@@ -45,8 +45,9 @@ FILL = """
 
 
 def make_database(*agents: str, deliveries: int, a_team_each: bool = False) -> list[str]:
-    """Creates the database again, with `deliveries` earlier deliveries for each agent. All agents
-    are in the first team, or each is in a team of its name. Returns the agents' keys."""
+    """Creates the database again, with `deliveries` earlier deliveries for each agent. Either all
+    agents are in the first team, or each agent has its own team, with the agent's name. Returns the
+    agents' keys."""
     with psycopg.connect(SERVER_URL, autocommit=True) as admin:
         admin.execute(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)")
         admin.execute(f"CREATE DATABASE {NAME}")
@@ -62,7 +63,7 @@ def make_database(*agents: str, deliveries: int, a_team_each: bool = False) -> l
 
 
 def acknowledge_all() -> None:
-    """Makes the earlier deliveries need no answer any more, so that no inbox shows them."""
+    """Acknowledges the earlier deliveries, so that no inbox shows them."""
     with psycopg.connect(DATABASE, autocommit=True) as connection:
         connection.execute("UPDATE wake_delivery SET acknowledged_at = created_at")
     vacuum()
@@ -79,11 +80,16 @@ def manage(*arguments: str) -> str:
 
 
 def run(*arguments: str) -> str:
-    """Runs Python with these arguments on the scratch database; returns what it prints."""
+    """Runs Python with these arguments on the scratch database; returns what it prints. If it
+    fails, prints its errors."""
     command = [sys.executable, *arguments]
-    return subprocess.run(  # noqa: S603 - our own commands
-        command, env=ENVIRONMENT, check=True, capture_output=True, text=True
-    ).stdout
+    finished = subprocess.run(  # noqa: S603 - our own commands
+        command, env=ENVIRONMENT, check=False, capture_output=True, text=True
+    )
+    if finished.returncode:
+        sys.stderr.write(finished.stderr)
+    finished.check_returncode()
+    return finished.stdout
 
 
 @contextmanager

@@ -1,5 +1,5 @@
 """Fills the outbox with due callbacks, drains it as the worker's job does, and prints how long that
-took (bench/callbacks.py): `python -m bench.full_outbox COUNT PORT...`."""
+took (bench/callbacks.py): `python -m bench.scenes.full_outbox COUNT PORT...`."""
 
 # ruff: noqa: E402 - models are imported when Django is set up
 
@@ -27,7 +27,7 @@ WARM_UP = 400
 
 def main(count: int, ports: list[int]) -> None:
     gc.collect()
-    gc.freeze()  # as a worker does when it starts (wake/server/work/celery.py)
+    gc.freeze()  # the worker does the same when it starts (wake/server/work/celery.py)
     gc.set_threshold(10_000)
     fill(WARM_UP, ports)
     send_due(seconds=120)
@@ -42,7 +42,7 @@ def main(count: int, ports: list[int]) -> None:
 
 
 def fill(count: int, ports: list[int]) -> None:
-    """Writes rows as a person's approval leaves them when its hold is over."""
+    """Writes the rows that a person's approval leaves when its hold is over."""
     agent = Agent.objects.get()
     for port in ports:
         CallbackHost.objects.get_or_create(team_id=agent.team_id, pattern=f"127.0.0.1:{port}")

@@ -1,5 +1,5 @@
-"""Gives teams 50 assignment rules, whose people may answer (bench/assignment.py): `python -m
-bench.full_rules TEAM MATCHING` makes the last rule match every delivery if MATCHING is 1."""
+"""Gives a team 50 assignment rules, whose people may answer (bench/assignment.py): `python -m
+bench.scenes.full_rules TEAM MATCHING`. If MATCHING is 1, the last rule matches every delivery."""
 
 # ruff: noqa: E402 - models are imported when Django is set up
 
@@ -16,7 +16,7 @@ from accounts import audit
 from accounts.models import Membership, Team, User
 from database.clock import database_now
 from wake.assignment import rules
-from wake.assignment.rules import MOST_RULES, Terms
+from wake.assignment.rules import MAX_RULES, Terms
 
 
 def main(slug: str, *, matching: bool) -> None:
@@ -36,10 +36,11 @@ def main(slug: str, *, matching: bool) -> None:
         only_they=False,
         needed=1,
         must_wait=False,
+        claim_within_seconds=None,
         escalation=[],
     )
-    for number in range(MOST_RULES):
-        is_last = matching and number == MOST_RULES - 1
+    for number in range(MAX_RULES):
+        is_last = matching and number == MAX_RULES - 1
         team.refresh_from_db()
         rules.add(
             team,
@@ -52,7 +53,7 @@ def main(slug: str, *, matching: bool) -> None:
 
 
 def owner(team: Team, number: int) -> User:
-    """Returns one of the team's people, who is new if needed."""
+    """Returns one of the team's people, who is created if needed."""
     person, _ = User.objects.get_or_create(
         email=f"{team.slug}-{number}@example.com", defaults={"display_name": f"Owner {number}"}
     )

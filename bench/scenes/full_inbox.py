@@ -1,5 +1,5 @@
 """Fills a person's inbox, and prints the cookies of their browser and the id of a delivery
-(bench/pages.py): `python -m bench.full_inbox TEAM ROWS`."""
+(bench/pages.py): `python -m bench.scenes.full_inbox TEAM ROWS`."""
 
 # ruff: noqa: E402 - models are imported when Django is set up
 
@@ -18,7 +18,7 @@ from django.conf import settings
 from django.test import Client  # noqa: TID251 (only reads)
 
 from accounts.models import Agent, Team
-from bench.full_rules import owner
+from bench.scenes.full_rules import owner
 from database.clock import database_now
 from wake.deliveries import deliver
 from wake.models import Delivery
@@ -29,7 +29,7 @@ DETAILS = {
     "sources": [{"name": "Register", "rows": 3200}, {"name": "Survey", "rows": 180}],
 }
 A_SECOND = timedelta(seconds=1)
-TOKEN = "a" * 32  # of forms; a browser has one after its first page
+TOKEN = "a" * 32  # a token for forms, as a browser has after its first page
 
 
 def main(slug: str, rows: int) -> None:
