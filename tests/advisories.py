@@ -1,7 +1,8 @@
 """Compares the locked dependencies with the known vulnerabilities, for `make audit`.
 
-pip-audit asks PyPI, which has the advisories of the Python Packaging Authority. Its own exit code
-is 0 for packages that it could not look up, so this reads its report instead.
+pip-audit asks PyPI, which has the advisories of the Python Packaging Authority. The exit code of
+pip-audit is 0 even for packages that it could not look up, so this program reads the report
+instead.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements.lock"
 SAFE, VULNERABLE = 0, 1
-# Some dependencies could not be checked, or none could. Make exits with 2 for each of these.
+# The exit codes if some dependencies could not be checked, and if none could. Make exits with 2 in
+# both cases.
 NOT_CHECKED, NOTHING_CHECKED = 3, 4
 NOTHING = "NOTHING WAS CHECKED: the advisories cannot be read."
 
 
 def main(lock: Path = LOCK) -> int:
     """Returns 0 if no dependency has a known vulnerability, 1 if one has, 3 if some could not be
-    checked, 4 if none could, as without network."""
+    checked, and 4 if none could, as without network."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pip_audit", "--requirement", str(lock)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import shutil
 import sys
+from collections.abc import Iterator
 from math import inf
 from typing import Any
 
@@ -31,20 +32,20 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("wake")
 
-# jsonschema would compile 39 grammars for formats of IRIs, which no schema here has. That took a
-# third of the time in which a process collects the tests.
+# Without this line, jsonschema would compile 39 grammars for formats of IRIs, which no schema here
+# has. Compiling these grammars took a third of the time in which a process collects the tests.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
-# Until everything is collected: what is imported stays, and to look at it again and again took a
-# fifth of the time of the collection.
+# The collector is off until all tests are collected. Imported modules are never freed, and the
+# collector took a fifth of the collection time to look at them again and again.
 gc.disable()
 
-# The tests of such a folder share a server that takes seconds to start.
-TOGETHER = ("tests/relay/conformance/", "tests/stress/faults/")
+# The tests of such a folder share a server that takes seconds to start, or the parsed code.
+TOGETHER = ("tests/relay/conformance/", "tests/stress/faults/", "tests/architecture/")
 
 
 class ByFile(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
-    """Hands the files of tests out in the order of the collection, each to the next worker that has
+    """Hands out the files of tests in the order of the collection, each to the next worker that has
     little left to do."""
 
     def _split_scope(self, nodeid: str) -> str:
@@ -63,15 +64,38 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(settings.WAKE_DATA, ignore_errors=True)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts slow tests first, so that no worker begins a long one when the others are done."""
+# These tests look at the code or run the client, which coverage does not count.
+NOT_MEASURED = ("tests/architecture/", "tests/client/")
+# These tests look at pages, or run clients against a server. The queries behind those pages and
+# requests have tests of their own, which run on both databases. tests/browser marks its own tests.
+ON_ONE_DATABASE = ("tests/client/", "tests/integrity/", "tests/inbox/rendering/")
+
+
+def _has_the_database(item: pytest.Item) -> bool:
+    is_asked_for = {"db", "transactional_db"} & set(getattr(item, "fixturenames", ()))
+    return bool(is_asked_for) or item.get_closest_marker("django_db") is not None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Marks the tests to which a second database would show nothing new: those that pytest-django
+    keeps from the database, and those of ON_ONE_DATABASE. Puts slow tests first, so that no worker
+    begins a long one when the others are done."""
+    for item in items:
+        # The tests of database/ also look at the connection itself.
+        is_without = not _has_the_database(item) and not item.nodeid.startswith("tests/database/")
+        if is_without or item.nodeid.startswith(ON_ONE_DATABASE):
+            item.add_marker(pytest.mark.once)
+        if is_without and item.nodeid.startswith(NOT_MEASURED):
+            item.add_marker(pytest.mark.no_cover)
+    yield
     items.sort(key=lambda item: not any(map(item.get_closest_marker, ("slow", "system"))))
 
 
 def pytest_collection_finish() -> None:
-    """Lets the garbage collector look less often, and not at what was imported and collected. It
-    took an eighth of the time of the tests."""
+    """Lets the garbage collector run less often, and ignore the objects that exist after all
+    imports and after the collection of the tests. The collector took an eighth of the time of the
+    tests."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
@@ -79,14 +103,15 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _notifications_of_this_process_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No thread of a test keeps a connection to the database."""
+    """Keeps the threads of a test from holding a connection to the database."""
+    # The process has one watcher, which servers need and tests do not.
     monkeypatch.setattr(notifications.watcher, "is_enabled", False)
 
 
 @pytest.fixture(autouse=True)
 def _steady_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing reads the database's clock: a reading would count among the queries of a test, and a
-    slow one would leave `database_now` behind the `timezone.now` of the test."""
+    """Stops readings of the database's clock. Reading the clock would count as a query of the test.
+    A slow reading would also leave `database_now` behind the test's `timezone.now`."""
     offset = clock.microseconds(timezone.now()) - clock.ticks()
-    monkeypatch.setattr(clock, "_last", clock._Reading(offset, clock.ticks()))
-    monkeypatch.setattr(clock, "FRESH_SECONDS", inf)
+    monkeypatch.setattr(clock, "_last", clock._Reading(offset, clock.ticks()))  # read just now,
+    monkeypatch.setattr(clock, "FRESH_SECONDS", inf)  # and never again

@@ -1,6 +1,6 @@
 """Takes the pictures of the README, for `make pictures`.
 
-It starts Wake in an empty directory, fills it with the demo, and opens the pages in Chromium.
+Starts Wake in an empty directory, fills the inbox with the demo, and opens the pages in Chromium.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _wait_for(url: str) -> None:
 def _take(
     browser: Browser, origin: str, path: Path, size: tuple[int, int], colours: str, headline: str
 ) -> None:
-    """Signs in, opens the delivery of this headline (the inbox if it is empty), and writes the
+    """Signs in, opens the delivery with this headline, or the inbox if it is empty, and writes the
     first screen to a PNG."""
     width, height = size
     context = browser.new_context(

@@ -7,7 +7,8 @@ from pathlib import Path
 RUN = os.getpid()  # each worker of xdist is a process, with a folder and a database of its own
 os.environ["WAKE_DATA"] = str(Path(tempfile.gettempdir()) / f"wake-tests-{RUN}")
 os.environ["WAKE_DEV"] = "1"
-# Tests of Redis find it there by themselves; no other test may, because each empties the cache.
+# Tests of Redis read the address from there. No other test may find it, because each test empties
+# the cache.
 _redis_url = os.environ.pop("REDIS_URL", "")
 
 from wake.settings import *  # noqa: E402, F403
@@ -15,15 +16,16 @@ from wake.settings import DATABASES, STORAGES, WAKE_DATA  # noqa: E402
 
 os.environ["REDIS_URL"] = _redis_url
 
-# A file on SQLite too: an in-memory database is one connection, and its threads never meet.
+# SQLite uses a file, too. With an in-memory database all threads share one connection, so they
+# never compete for a lock.
 DATABASES["default"]["TEST"] = {
     "NAME": f"test_wake_{RUN}"
     if os.environ.get("DATABASE_URL")
     else str(WAKE_DATA / "test.sqlite3")
 }
 if os.environ.get("DATABASE_URL"):
-    # To make and drop a database may take a busy machine longer than any request may take. Nothing
-    # here outlives the server, so that a commit need not wait for its disk.
+    # On a busy machine, creating and dropping a database may take longer than the time limit of a
+    # request. The data need not survive the server, so a commit does not wait for the disk.
     DATABASES["default"]["OPTIONS"]["options"] += (
         " -c statement_timeout=60000 -c synchronous_commit=off"
     )

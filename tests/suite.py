@@ -1,13 +1,15 @@
 """Runs the tests for `make test` and `make system`, and measures them for `make coverage`.
 
-`make test` runs all tests but those marked `system` (pyproject.toml), first on SQLite, then on
-PostgreSQL if it answers; `make system` runs the others in the same way. Tests marked `once` run on
-the last of the databases only, and the others get a fifth of the generated examples of
-tests/stress/hostile. With CI=true, a database or a broker that does not answer is a failure.
+`make test` runs all tests except tests that are marked `system` (pyproject.toml), first on SQLite,
+then on PostgreSQL if it answers. `make system` runs the tests that are marked `system` in the same
+way. Tests marked `once` run only on the last of the databases. On the other databases,
+tests/stress/hostile runs a fifth of its generated examples. With CI=true, a database or a broker
+that does not answer is a failure.
 
-`make coverage` is a run of its own, because measuring makes every test slower. It runs both kinds
-on PostgreSQL, which reaches more of the code, and on SQLite where no PostgreSQL answers. It leaves
-out the tests marked `no_cover`, and still has to reach what pyproject.toml promises.
+`make coverage` is a run of its own, because measuring makes every test slower. `make coverage` runs
+both kinds on PostgreSQL, which reaches more of the code, or on SQLite if no PostgreSQL answers.
+`make coverage` leaves out the tests marked `no_cover`, and still has to reach what pyproject.toml
+promises.
 """
 
 from __future__ import annotations
@@ -26,10 +28,10 @@ from redis.exceptions import RedisError
 ROOT = Path(__file__).resolve().parent.parent
 POSTGRESQL = "postgresql://postgres@127.0.0.1:5432/"
 REDIS = "redis://127.0.0.1:6379/0"
-# Two more than there are cores, because many tests wait for other processes.
+# There are two more workers than cores, because many tests wait for other processes.
 AT_ONCE = min((os.cpu_count() or 1) + 2, 4)
 MEASURED = ("--cov", "--cov-report=", "--cov-fail-under=0", "-m", "not no_cover")
-# The marks of the tests that a target runs.
+# These are the marks of the tests that a target runs.
 KINDS = {"test": "not system", "system": "system"}
 FEWER_EXAMPLES = {"WAKE_TEST_FEWER_EXAMPLES": "1"}
 SUMMARY = re.compile(r"=.* (passed|failed|errors?|no tests ran)\b.* in .*=")
@@ -70,7 +72,8 @@ def _test(target: str) -> int:
 
 
 def _measure() -> int:
-    """Fails when a test fails, or when coverage is less than pyproject.toml promises."""
+    """Runs the tests for coverage. Fails if a test fails, or if coverage is less than
+    pyproject.toml promises."""
     for old in ROOT.glob(".coverage*"):
         old.unlink()
     url = _postgresql()
@@ -87,7 +90,8 @@ def _run(name: str, url: str, *options: str, **variables: str) -> tuple[int, str
     """Returns pytest's exit code and its last line."""
     _say("", f"On {name}", "")
     environment = {**os.environ, "DATABASE_URL": url, **variables}
-    # Hundreds of processes import the same modules: each would compile them again.
+    # Hundreds of processes import the same modules, and without bytecode each would compile them
+    # again.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [
         *(sys.executable, "-m", "pytest", "--numprocesses", str(AT_ONCE)),
@@ -106,7 +110,8 @@ def _run(name: str, url: str, *options: str, **variables: str) -> tuple[int, str
 
 
 def _postgresql() -> str:
-    """DATABASE_URL, else a local server that lets `postgres` in; empty where none answers."""
+    """Returns DATABASE_URL, or else the URL of a local server that lets `postgres` in, or an empty
+    text if none answers."""
     given = os.environ.get("DATABASE_URL", "")
     for url in [given] if given else [f"{POSTGRESQL}test", f"{POSTGRESQL}postgres"]:
         try:

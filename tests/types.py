@@ -9,6 +9,7 @@ from inbox.models import Preferences
 from tests.fixtures.strict_client import Client
 from wake.models import AnsweringRule, Callback, Delivery, Response, Rule
 
+UseSteps = Callable[[], None]
 MakeDelivery = Callable[..., Delivery]
 Answer = Callable[..., Response]
 Answered = Callable[..., Callback]

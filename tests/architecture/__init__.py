@@ -1,1 +1,2 @@
-"""Holds what the code promises its readers: one-way imports, habits, words and figures."""
+"""Tests that the code keeps what it promises its readers: one-way imports, habits, words and
+figures."""

@@ -1,12 +1,10 @@
-"""Finds what a reader would stumble over: dead names, and words to translate."""
+"""Finds what would stop a reader: dead names, and words to translate."""
 
 from __future__ import annotations
 
 import ast
 import inspect
-import io
 import re
-import tokenize
 from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
@@ -19,7 +17,9 @@ from tests.architecture.sources import (
     SOURCES,
     TEMPLATES,
     TESTS,
+    comments,
     name,
+    nodes,
     tree,
 )
 
@@ -28,7 +28,8 @@ DIALECT = re.compile(
     r"|\bis said to be\b|\bto be had\b|\blets? somebody in\b",
     re.IGNORECASE,
 )
-# The account that owns nothing on a Unix system, a stored value, and a label of the past.
+# The allowed uses of the word: the account that owns nothing on a Unix system, a stored value, and
+# an old label.
 ALLOWED = re.compile(
     r"nobody@|nobody:|Actor\(\"nobody\"|If nobody answers, it assumes", re.IGNORECASE
 )
@@ -44,7 +45,7 @@ LOOKED_UP = {
 
 
 def dialect_words(paths: list[Path]) -> list[str]:
-    """Returns `file:line: word` for each word that marks a sentence to say in plain English."""
+    """Returns `file:line: word` for each word that belongs to no plain sentence."""
     return [
         f"{name(path)}:{number}: {match.group()}"
         for path in paths
@@ -54,15 +55,13 @@ def dialect_words(paths: list[Path]) -> list[str]:
 
 
 def _prose(path: Path) -> Iterator[tuple[int, str]]:
-    """Yields the numbered texts of a file. The data of a test is not prose, and neither are the
-    sentences of a specification that its docstring quotes."""
+    """Yields the numbered texts of a file. The data of a test is left out, and so are the sentences
+    of a specification that its docstring quotes."""
     if path not in TESTS:
         yield from enumerate(path.read_text().splitlines(), 1)
         return
-    for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string
-    for node in ast.walk(tree(path)):
+    yield from comments(path)
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.lineno, node.name.replace("_", " ")
         elif not isinstance(node, ast.Module):
@@ -78,9 +77,10 @@ def readable_files() -> list[Path]:
 
 
 def dead_names() -> list[str]:
-    """Returns functions, classes, constants and methods that only their own definition names.
+    """Returns the functions, classes, constants and methods that only their own definition names.
 
-    Tests do not count as a use: code that only its test calls is dead. The operator's manual does.
+    A test does not count as a use of a name, because code that only its test calls is dead. The
+    operator's manual counts as a use.
     """
     uses: Counter[str] = Counter()
     for path in [*SOURCES, *TEMPLATES, *DOCUMENTS, ROOT / "pyproject.toml", ROOT / "manage.py"]:
@@ -128,13 +128,13 @@ def _is_handed_over(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
 
 
 def _is_found_by_its_base(path: Path, node: ast.ClassDef) -> bool:
-    """Django and drf-spectacular find some classes by what they inherit from."""
+    """Says whether Django or drf-spectacular finds this class by its base class."""
     bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
     return bool(bases & {"AppConfig", "BaseCommand", "Model", "OpenApiAuthenticationExtension"})
 
 
 def _is_settings(path: Path) -> bool:
-    return path.name == "settings.py" and path.parent.name == "wake"
+    return name(path).startswith(("wake/settings.py", "wake/server/settings/"))
 
 
 def _module(path: Path) -> str:

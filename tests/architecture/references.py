@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -18,6 +16,7 @@ from tests.architecture.sources import (
     SOURCES,
     TEMPLATES,
     TESTS,
+    comments,
     name,
     nodes,
 )
@@ -30,7 +29,7 @@ MODULE = re.compile(
     r"(?<![\w/.-])((?:database|pages|accounts|wake|inbox|relay|tests|client)/(?:[\w-]+/)*[\w-]+\.py"
     r"|(?:[\w-]+/)+test_\w+\.py)\b"
 )
-# Their files are below tests/, as they say.
+# These documents name files relative to tests/, and say so.
 BELOW_TESTS = {ROOT / "docs" / "integrity.md", ROOT / "docs" / "reliability.md"}
 # `wake/deliveries.py`, `deliver` and `respond` in `wake/responses.py`
 OF_A_MODULE = (
@@ -38,7 +37,8 @@ OF_A_MODULE = (
     re.compile(r"`(?P<name>\w+)`\s+in\s+`(?P<module>(?:[\w-]+/)+\w+\.py)`"),
 )
 SPAN = re.compile(r"`([^`\n]+)`")
-# `due_at`, `Delivery.due_at`, `PER_HOST`, `ApiKey` and `decide()`; other single words may be data.
+# Finds `due_at`, `Delivery.due_at`, `PER_HOST`, `ApiKey` and `decide()`. Other single words may be
+# data.
 NAME = re.compile(
     r"(?=[A-Za-z_])"
     r"(?:\w+\(\)|(?:\w+\.)*(?:\w*[A-Za-z]\w*_\w+|_\w+|(?:[A-Z][a-z0-9]+){2,})(?:\.\w+)*)",
@@ -46,12 +46,12 @@ NAME = re.compile(
 )
 TEST = re.compile(r"\btest_\w+[a-z0-9]\b")
 WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-NOT_OURS = {"SKILL.md"}  # what other programs call their files
+NOT_OURS = {"SKILL.md"}  # files of other programs
 NAMES_OF_OTHERS = {
     *("confusable_homoglyphs", "SpoofChecker", "max_waiting"),  # alternatives in docs/decisions
     "log_error_verbosity",  # a setting of PostgreSQL
     "claude_desktop_config",  # a file of another program
-    *("is_global", "is_private"),  # what ipaddress offers, and wake/callbacks/addresses.py avoids
+    *("is_global", "is_private"),  # wake/callbacks/addresses.py avoids these two of ipaddress
 }
 
 PYTHON = [*SOURCES, *sorted(CLIENT.rglob("*.py")), *TESTS]
@@ -61,7 +61,7 @@ def undefined_references() -> list[str]:
     """Returns `file: reference` for each reference to something that does not exist."""
     missing: list[str] = []
     for path in [*SOURCES, *TESTS, *TEMPLATES, *DOCUMENTS]:
-        if path.name == "CHANGELOG.md":  # it names what was there before, too
+        if path.name == "CHANGELOG.md":  # the changelog also names things that no longer exist
             continue
         text = path.read_text()
         for match in DOCUMENT.finditer(text):
@@ -117,9 +117,8 @@ def _module(reference: str, *, within: Path) -> Path | None:
 
 def _prose(path: Path) -> Iterator[str]:
     """Yields the comments and docstrings of a module."""
-    for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.string
+    for _, comment in comments(path):
+        yield comment
     for docstring in _docstrings(path):
         yield str(docstring.value)
 
@@ -139,7 +138,8 @@ def _docstrings(path: Path) -> list[ast.Constant]:
 
 @cache
 def _code() -> set[str]:
-    """Returns every word of the code, its strings and its file names, but not of its prose."""
+    """Returns every word of the code, of its strings and of its file names. Leaves out the words of
+    comments and docstrings."""
     words = {word for path in PYTHON for word in _names_in(path)}
     for path in [*OTHER_CODE, *TEMPLATES]:
         words.update(WORD.findall(path.read_text()))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.architecture.sources import name, nodes
+from tests.architecture.sources import comments, name, nodes
 
-# A sentence that begins so is a question, or hides its subject.
+# A sentence that begins with one of these words is a question, or hides its subject.
 OPENING = re.compile(r"(?:What|Who|Whom|Of|One that|Those (?:that|who))\b")
 INSIDE = re.compile(
     r"\bthat is none\b"
@@ -112,15 +111,12 @@ def _comments(path: Path) -> Iterator[str]:
         yield str(docstring.value)
     block: list[str] = []
     last = -2
-    with path.open("rb") as file:
-        for token in tokenize.tokenize(file.readline):
-            if token.type != tokenize.COMMENT:
-                continue
-            if token.start[0] != last + 1:
-                yield " ".join(block)
-                block = []
-            block.append(token.string.lstrip("# "))
-            last = token.start[0]
+    for line, comment in comments(path):
+        if line != last + 1:
+            yield " ".join(block)
+            block = []
+        block.append(comment.lstrip("# "))
+        last = line
     yield " ".join(block)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-APPS = ["pages", "accounts", "wake", "inbox", "relay"]  # each may import the ones before it
+APPS = ["pages", "accounts", "wake", "inbox", "relay"]  # each app may import the apps before it
 PACKAGES = ["database", *APPS]
 CLIENT = ROOT / "client" / "wake_client"
 SOURCES = sorted(
@@ -43,8 +44,20 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def nodes(path: Path) -> Iterator[ast.AST]:
-    return ast.walk(tree(path))
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(tree(path)))
+
+
+@cache
+def comments(path: Path) -> list[tuple[int, str]]:
+    """Returns the line and the text of each comment."""
+    with path.open("rb") as file:
+        return [
+            (token.start[0], token.string)
+            for token in tokenize.tokenize(file.readline)
+            if token.type == tokenize.COMMENT
+        ]
 
 
 def calls(path: Path) -> Iterator[tuple[str, ast.Call]]:

@@ -22,11 +22,11 @@ pytestmark = pytest.mark.once
 
 TOKEN = "csrf_token"
 FORM = re.compile(r"<form\b(?P<start>[^>]*)>(?P<content>.*?)</form>", re.DOTALL | re.IGNORECASE)
-# It repeats the fields of the form that was sent, and the token is one of them.
+# This page repeats the fields of the form that was sent, and the token is one of them.
 SENDS_THE_SAME_AGAIN = "templates/500.html"
 TEMPLATES = [str(page.relative_to(ROOT / "templates")) for page in PAGES]
-# A machine calls these, with a key or a signature (a browser's report of a broken rule needs none),
-# and not one of them asks for the session of a person.
+# Machines call these, with a key or a signature. A browser's report of a broken rule needs neither
+# a key nor a signature. No view among them asks for the session of a person.
 OF_MACHINES = {
     "@<str:handle>/<str:name>",
     "connect/v1/agent",
@@ -36,9 +36,12 @@ OF_MACHINES = {
     "slack/interactions",
     "wake/v1",
     "wake/v1/blobs",
+    "wake/v1/claim/<str:delivery_id>",
     "wake/v1/deliver",
     "wake/v1/deliveries",
     "wake/v1/openapi.json",
+    "wake/v1/outcome/<str:delivery_id>",
+    "wake/v1/receipt/<str:delivery_id>",
     "wake/v1/response/<str:delivery_id>",
     "wake/v1/responses",
     "wake/v1/schema.json",
@@ -61,7 +64,7 @@ def is_card_with_a_form(node: Any) -> bool:
 
 
 def included(node: IncludeNode) -> str | None:
-    """Returns None for a template that only the view knows: it may have a form."""
+    """Returns None for a template whose name only the view knows. That template may have a form."""
     path = node.template.var
     return path if isinstance(path, str) else None
 
@@ -90,7 +93,7 @@ def test_templates_with_forms_are_found() -> None:
 
     assert len(with_a_token) > 70
     assert "inbox/list/_done.html" in with_a_token  # by the template that it includes
-    assert "inbox/people/oidc/_security.html" in with_a_token  # by a card
+    assert "accounts/sign_in/oidc/_security.html" in with_a_token  # by a card
 
 
 def test_every_form_that_posts_has_a_token_and_no_other_has_one() -> None:
@@ -106,7 +109,8 @@ def test_every_form_that_posts_has_a_token_and_no_other_has_one() -> None:
 
 
 def test_every_include_that_hands_on_nothing_else_hands_on_the_token() -> None:
-    """A template that is included with `only` gets no token, and `csrf_token` then writes none."""
+    """A template that is included with `only` gets the token only if the include passes it. Without
+    the token, `csrf_token` writes nothing."""
     violations = [violation for path in TEMPLATES for violation in left_without_token(path)]
 
     assert violations == []

@@ -1,4 +1,4 @@
-"""Opens a real Chromium on a real server; the tests are skipped without one, but never in CI."""
+"""Opens a real Chromium on a real server. Without one the tests are skipped, but never in CI."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from tests.browser.screen import Open, Screen
 from tests.browser.world import World, build
 from tests.types import Answer, MakeDelivery
 
-# The same engine without windows of its own needs a third less CPU time.
+# This build of the same engine has no windows and needs a third less CPU time.
 HEADLESS = shutil.which("chromium-headless-shell")
 CHROMIUM = Path(os.environ.get("WAKE_CHROMIUM") or HEADLESS or "/usr/bin/chromium")
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 
-# The stories follow what people do down to the rows, and test_buttons.py needs a database that is a
-# file; the others look at pages that tests without a browser have on every database.
+# These tests run on every database: the stories compare what people do with the rows in the
+# database, and test_buttons.py needs a database that is a file. The other tests only look at pages,
+# and tests without a browser open the same pages on every database.
 ON_EVERY_DATABASE = {"test_story.py", "test_team_story.py", "test_buttons.py"}
 
 
@@ -37,9 +38,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """Starts once for the tests of this folder that a worker runs in a row. It ends before others:
-    Playwright's loop runs in this thread, where they may want one of their own, and Django would
-    refuse the database beside it."""
+    """Starts Chromium once for the tests of this folder that a worker runs in a row. Chromium ends
+    before other tests begin, because Playwright's event loop runs in this thread. Other tests may
+    need an event loop of their own, and Django refuses database queries while an event loop runs in
+    the thread."""
     if not CHROMIUM.exists():
         missing = (
             f"No Chromium at {CHROMIUM}: apt-get install chromium-headless-shell or chromium,"
@@ -57,7 +59,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_browser(chromium: Browser, transactional_db: None, live_server: Any) -> Iterator[Open]:
-    """Opens a new window for each call; an error in a window fails the test at its end."""
+    """Opens a new window for each call. An error in a window fails the test at its end."""
     screens: list[Screen] = []
 
     def open_one(user: User | None = None, **options: Any) -> Screen:
@@ -75,7 +77,7 @@ def open_browser(chromium: Browser, transactional_db: None, live_server: Any) ->
 
 @pytest.fixture
 def collected(tmp_path: Path, settings: Any) -> Path:
-    """Collects static files, joined and compressed as in production, for a server of its own."""
+    """Collects static files for a server of its own, joined and compressed as in production."""
     settings.STATIC_ROOT = tmp_path
     settings.STORAGES = {
         **settings.STORAGES,

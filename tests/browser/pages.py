@@ -11,9 +11,8 @@ from django.urls import NoReverseMatch, URLPattern, reverse
 from django.urls.converters import IntConverter, SlugConverter, StringConverter, UUIDConverter
 
 from accounts.models import User
-from inbox import urls
-from relay.pages import urls as page_urls
 from tests.browser.world import World, as_fields
+from tests.fixtures.patterns import page_patterns
 from tests.fixtures.strict_client import Client
 
 ANY = {
@@ -22,11 +21,12 @@ ANY = {
     SlugConverter: "any",
     StringConverter: "any",
 }
-# What a person did in this session is behind it: test_accessibility does it first. And the link in
-# a mail, which tests/browser/people/test_sign_in.py opens.
+# Some of these pages need an earlier action in the same session, which test_accessibility does
+# first. The others need the link in a mail, which tests/browser/people/test_sign_in.py opens.
 AFTER_AN_ACT = {"batch-result", "reset-password"}
-# Of a page, and asked for by a script of it.
-A_PIECE = {"connect-updates", "delivery-updates"}
+# Scripts request the first two addresses, which return only parts of a page. Programs request the
+# others, which return the public log.
+NOT_FOR_PEOPLE = {"connect-updates", "delivery-updates", "log-checkpoint", "log-tile"}
 NO_PAGE = {HTTPStatus.FOUND, HTTPStatus.SEE_OTHER, HTTPStatus.NO_CONTENT}
 
 
@@ -35,8 +35,8 @@ def pages(world: World, user: User) -> dict[str, str]:
     client = Client()
     client.force_login(user)
     addresses = {}
-    for pattern in [*urls.urlpatterns, *page_urls.urlpatterns]:
-        if pattern.name in A_PIECE:
+    for pattern in page_patterns():
+        if pattern.name in NOT_FOR_PEOPLE:
             continue
         path = _path(pattern, as_fields(world), client)
         if path and _is_page(client.get(path)):
@@ -45,7 +45,7 @@ def pages(world: World, user: User) -> dict[str, str]:
 
 
 def _path(pattern: URLPattern, fields: dict[str, Any], client: Client) -> str | None:
-    """Returns None for addresses that take forms only."""
+    """Returns None for addresses that only take forms."""
     name = str(pattern.name)
     try:
         return reverse(name, kwargs=fields.get(name))

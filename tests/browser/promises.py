@@ -1,7 +1,7 @@
 """Names the browser test that shows each promise of the inbox's design (39 rows)."""
 
 PROMISES = {
-    # What the screens do.
+    # The tests in these rows look at what the screens do.
     "first screen: three rows, or nine": "first_screen::the_first_screen_shows_enough",
     "search, filters and menu open on demand": "first_screen::search_and_menu_open_on_demand",
     "the confirmation and Undo stay in sight": (
@@ -45,7 +45,7 @@ PROMISES = {
     "signing in takes the browser's time zone": (
         "agents::signing_in_takes_the_time_zone_of_the_browser"
     ),
-    # States.
+    # The tests in these rows look at states.
     "empty: the inbox and its searches": "accessibility::an_empty_inbox_is_accessible",
     "loading: a form is sent once and says so": (
         "drafts::a_form_that_is_being_sent_says_so_and_is_sent_once"

@@ -14,13 +14,14 @@ from accounts.models import User
 from tests.fixtures.strict_client import Client
 
 AXE = (Path(__file__).parent / "vendor/axe.min.js").read_text()
-# Without preloading, because axe asks for sheets in a way that our policy refuses.
+# Preloading is off, because axe fetches style sheets in a way that our policy refuses.
 RUN_AXE = """async runOnly =>
   (await axe.run(document, {runOnly, resultTypes: ["violations"], preload: false})).violations"""
 ALL_OF_IT = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
-# All that another scheme can change: the rest is the same page.
+# A dark colour scheme can change the results of these rules only. All other rules give the same
+# results in both schemes.
 COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
-PATIENCE_MS = 30_000  # of a busy machine
+PATIENCE_MS = 30_000  # for a busy machine
 WIDTHS = [1280, 390, 320]
 IN_ALL_SIZES = [
     *(("light", width, ALL_OF_IT) for width in WIDTHS),
@@ -60,11 +61,11 @@ class Screen:
             self.sign_in(user)
         self.context.expose_function("noteComplaint", lambda text: self.complaints.append(text))
         self.context.add_init_script(LISTEN)
-        self.context.on("request", self._note_request)
+        self.context.on("request", self._record_request)
         self.context.set_default_timeout(PATIENCE_MS)
         expect.set_options(timeout=PATIENCE_MS)
         self.page: Page = self.context.new_page()
-        self.page.on("console", self._note_console)
+        self.page.on("console", self._record_console)
         self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         self.page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
 
@@ -106,8 +107,8 @@ class Screen:
 
     def problems(self, *, in_all_sizes: bool = True) -> list[str]:
         """Returns the page's problems on a desktop and on phones, in light and in dark, and with
-        text of twice the size (WCAG 1.4.4). Otherwise axe looks at one page on a light desktop and
-        at the next one on a dark phone."""
+        text of twice the size (WCAG 1.4.4). Without `in_all_sizes` axe looks at one page on a light
+        desktop and at the next one on a dark phone."""
         self.page.evaluate(AXE)
         found = []
         for scheme, width, rules in IN_ALL_SIZES if in_all_sizes else [next(self._in_turn)]:
@@ -139,13 +140,13 @@ class Screen:
     def close(self) -> None:
         self.context.close()
 
-    def _note_console(self, message: ConsoleMessage) -> None:
-        """A page that was asked for and answers 4xx is noted by Chromium as an error, too."""
+    def _record_console(self, message: ConsoleMessage) -> None:
+        """Chromium also logs an error when the requested page itself answers 4xx."""
         expected = message.text.startswith("Failed to load resource: the server responded with a")
         if message.type in {"error", "warning"} and not expected:
             self.complaints.append(f"console: {message.text}")
 
-    def _note_request(self, request: Request) -> None:
+    def _record_request(self, request: Request) -> None:
         if not request.url.startswith(self.origin):
             self.left_the_origin.append(request.url)
 

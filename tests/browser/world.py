@@ -11,29 +11,33 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from accounts.agents import aliases, keys
+from accounts.access import invitations
+from accounts.access.key_texts import digest_of, new_text
+from accounts.agents import aliases, gates
 from accounts.agents.keys import mint, revoke
 from accounts.audit import SYSTEM, person
 from accounts.models import AddressChange, Agent, ApiKey, AuditEvent, Membership, Passkey, User
-from accounts.sign_in import address_changes
-from accounts.teams import invitations
-from inbox.list.snoozing import snoozes
+from accounts.sign_in.addresses import changes as address_changes
 from inbox.models import Channel, NotificationRule, SavedReply
+from inbox.reading import snoozes
 from relay.cards import callers
 from relay.cards.publishing import publish
 from relay.models import Task
 from relay.protocol.dialects import Incoming
 from relay.tasks import sending
 from tests.fixtures.answering_rules import answering_terms
+from tests.fixtures.authenticator import Authenticator
 from tests.fixtures.rules import terms_with
 from tests.types import Answer, MakeDelivery
 from tests.wake.blobs.drawing import drawn
 from tests.wake.blobs.showing import file, image
+from wake import claims, outcomes
 from wake.answering import rules as answering_rules
 from wake.assignment import rules
 from wake.blobs.uploads import upload
 from wake.callbacks.attempts import settle
-from wake.callbacks.http_client import Outcome
+from wake.callbacks.http_client import PostResult
+from wake.claims import Claimant
 from wake.models import AnsweringRule, Callback, Delivery, Rule, Trial, UploadedBlob
 
 REPORT = (
@@ -102,11 +106,15 @@ def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: 
     now = timezone.now()
     agent = key.agent
     task = _asked(agent, at=now)
+    _gates(agent, at=now)
     aliases.grant(agent, f"{'w' * 127}*", by=SYSTEM)
     old, _ = mint(agent, by=SYSTEM, mode="test", expires_at=now + timedelta(days=1))
     revoke(old, by=SYSTEM, at=now)
     blob = upload(key, drawn(), content_type="image/png", at=now).blob
-    deliveries = {**_waiting(make, key=key, blob=blob), **_answered(make, answer, by=bob)}
+    # Created first, because the stamps of an agent increase.
+    deliveries = _approved(make, answer, key=key)
+    deliveries |= _waiting(make, key=key, blob=blob)
+    deliveries |= _answered(make, answer, by=bob)
     snoozed = make(headline="w" * 120)
     snoozes.snooze(snoozed, by=alice, until=now + timedelta(days=400), at=now)
     for status, name, text in [
@@ -120,9 +128,7 @@ def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: 
     )
     callback = _callback(make, answer)
     rule = _rule(agent, alice, at=now)
-    address_changes.ask(alice, f"{'w' * 60}@example.com", at=now)
-    mailed = address_changes.claim_mail(lease=timedelta(minutes=1), at=now)
-    assert mailed is not None
+    change = address_changes.ask(alice, f"{'w' * 60}@example.com", at=now)
     return World(
         deliveries,
         agent,
@@ -137,7 +143,7 @@ def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: 
         _channel(agent, at=now),
         blob,
         _passkey(alice),
-        confirming=mailed[1],
+        confirming=address_changes.renew_link(change),
         undoing=_changed_address(bob, at=now),
     )
 
@@ -160,13 +166,13 @@ def _channel(agent: Agent, *, at: datetime) -> Channel:
 
 
 def _passkey(alice: User) -> Passkey:
-    return Passkey.objects.create(
-        user=alice, name="w" * 80, credential_id=b"world", public_key=b"key", is_backed_up=True
-    )
+    key = Authenticator().public_key()
+    return Passkey.objects.create(user=alice, name="w" * 80, credential_id=b"x", public_key=key)
 
 
 def _rule(agent: Agent, by: User, *, at: datetime) -> Rule:
-    """Says as much as a rule can, and comes after every delivery."""
+    """Creates a rule with every condition that a rule can have. The rule is created after all
+    deliveries."""
     terms = terms_with(
         types=["alert"],
         agents=[str(agent.pk)],
@@ -183,7 +189,7 @@ def _rule(agent: Agent, by: User, *, at: datetime) -> Rule:
 
 
 def _answering_rule(agent: Agent, by: User, *, at: datetime) -> AnsweringRule:
-    """Is on, with as much to show as there can be."""
+    """Creates a rule that is on and has every value that its page can show."""
     terms = answering_terms(agents=[str(agent.pk)], thread_prefix="w" * 128, at=at)
     rule = answering_rules.add(agent.team, "w" * 60, terms, by=person(by), at=at)
     answering_rules.turn_on(rule, version=1, reason="w" * 280, by=person(by), at=at)
@@ -196,17 +202,25 @@ def _answering_rule(agent: Agent, by: User, *, at: datetime) -> AnsweringRule:
 
 
 def _changed_address(user: User, *, at: datetime) -> str:
-    """Returns the text of the link that undoes it."""
-    text = keys.new_text(address_changes.PREFIX)
-    digest = keys.digest_of(text)
+    """Changes the person's address, and returns the text of the link that undoes the change."""
+    text = new_text(address_changes.PREFIX)
+    digest = digest_of(text)
     AddressChange.objects.create(
         user=user, old_email=user.email, digest=digest, asked_at=at, confirmed_at=at
     )
     return text
 
 
+def _gates(agent: Agent, *, at: datetime) -> None:
+    """Issues a gate key that works, and one that does not."""
+    old, _ = gates.issue(agent.team, name="w" * 80, agents=[agent], by=SYSTEM, at=at)
+    gates.revoke(old, by=SYSTEM, at=at)
+    gates.issue(agent.team, name="Refund service", agents=[agent], by=SYSTEM, at=timezone.now())
+
+
 def _asked(agent: Agent, *, at: datetime) -> Task:
-    """Published for two callers, of whom one's key is revoked and the other sent a task."""
+    """Publishes the agent for two callers: the key of the first is revoked, and the second has sent
+    a task."""
     caller, _ = callers.mint(agent.team, name="Build server", by=SYSTEM)
     former, _ = callers.mint(agent.team, name="w" * 80, by=SYSTEM)
     callers.revoke(former, by=SYSTEM, at=at)
@@ -274,30 +288,55 @@ def _answered(make: MakeDelivery, answer: Answer, *, by: User) -> dict[str, Deli
     return {"redirected": redirected, "rejected": rejected, "revision": revision}
 
 
+def _approved(make: MakeDelivery, answer: Answer, *, key: ApiKey) -> dict[str, Delivery]:
+    """Creates approvals that were used, that failed after their use, and that were never used."""
+    at = timezone.now() - timedelta(days=2)
+    approved = {
+        name: make(headline=headline, digest=True, at=at)
+        for name, headline in (
+            ("used", "Refund EUR 12 to Ada"),
+            ("failed", "Refund EUR 180 to Grace"),
+            ("unused", "Refund EUR 7 to Alan"),
+        )
+    }
+    for name, delivery in approved.items():
+        answer(delivery, at=at)
+        if name == "unused":
+            continue
+        digest, used_at = delivery.content_hash, at + timedelta(minutes=11)
+        claims.claim(Claimant(key=key), delivery.pk, digest=digest, at=used_at)
+        outcomes.report(
+            key,
+            delivery.pk,
+            status="failed" if name == "failed" else "done",
+            summary="The bank refused the card." if name == "failed" else "refund re_3F sent",
+            details_json='{"code": "card_declined"}',
+            at=used_at + timedelta(minutes=1),
+        )
+    return approved
+
+
 def _callback(make: MakeDelivery, answer: Answer) -> Callback:
     """Creates a callback that failed once."""
     delivery = make(callback_webhook="https://hooks.example.com/answers?token=1")
     callback = Callback.objects.get(response=answer(delivery))
     callback.tries, callback.lease = 1, uuid4()
     callback.save(update_fields=["tries", "lease"])
-    settle([(callback, Outcome(status_code=500))], at=timezone.now())
+    settle([(callback, PostResult(status_code=500))], at=timezone.now())
     return callback
 
 
 def as_fields(world: World) -> dict[str, Any]:
-    """For `reverse`, of each address that names an object."""
+    """Returns the arguments of `reverse` for each address that names an object."""
     delivery = {"pk": world.deliveries["report"].pk}
     team = {"slug": world.agent.team.slug}
-    file = {
-        "pk": world.task.pk,
-        "kind": "messages",
-        "row": world.task.messages.get().pk,
-        "number": 0,
-    }
+    message = world.task.messages.get()
+    file = {"pk": world.task.pk, "kind": "messages", "row": message.pk, "number": 0}
     return {
         "delivery": delivery,
         "editor": delivery,
         "raw-details": delivery,
+        "receipt": delivery,
         "picture": {"pk": world.deliveries["blocks"].pk, "digest": world.blob.sha256},
         "file": {"pk": world.deliveries["blocks"].pk, "blob": world.blob.pk},
         "agent": {"pk": world.agent.pk},
@@ -306,9 +345,13 @@ def as_fields(world: World) -> dict[str, Any]:
         "statistics": {"pk": world.agent.pk},
         "statistics-csv": {"pk": world.agent.pk},
         "statistics-json": {"pk": world.agent.pk},
+        "evidence": {"pk": world.agent.pk},
         "agent-key-new": {"pk": world.agent.pk},
         "agent-key-rotate": {"pk": world.agent.pk, "key": world.key.pk},
         "agent-key-revoke": {"pk": world.agent.pk, "key": world.key.pk},
+        "settings-gate-new": team,
+        "settings-team-signatures": team,
+        "settings-gate-revoke": {**team, "pk": world.agent.team.gates.latest("created_at").pk},
         "agent-secret": {"pk": world.agent.pk},
         "agent-aliases": {"pk": world.agent.pk},
         "agent-limit": {"pk": world.agent.pk},

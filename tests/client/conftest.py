@@ -1,4 +1,4 @@
-"""Runs these tests on one database only, except those that use a whole server."""
+"""Runs these tests on one database only, except the tests that use a whole server."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_a_proposal_is_what_a_person_edits() -> None:
         lambda: blocks.page(blocks.field("a"), proposal={}),
         lambda: blocks.image(PIXEL, " "),
         lambda: blocks.image(b"<svg/>", "A drawing"),
-        lambda: blocks.image(PIXEL + bytes(blocks.MOST_INLINE_BYTES), "A large one"),
+        lambda: blocks.image(PIXEL + bytes(blocks.MAX_INLINE_BYTES), "A large one"),
         lambda: blocks.image(Path("/nowhere/x.png"), "Nothing"),
         lambda: blocks.image(REPORT, "Figures"),
         lambda: blocks.file(REPORT, ""),

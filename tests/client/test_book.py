@@ -86,7 +86,7 @@ def test_the_answers_that_have_come(tmp_path: Path) -> None:
 
 
 def test_a_restart_knows_that_the_agent_has_to_wait(tmp_path: Path) -> None:
-    """The answers of a book, and a program that was started again, ended at the deadline."""
+    """The answers of a book used to end at the deadline after the program was started again."""
     held, expired = ok({**RECEIPT, "on_timeout": "hold"}, 201), ok({**PENDING, "expired": True})
     path = tmp_path / "book"
     first = Server(held, error(401, "unauthorized"))

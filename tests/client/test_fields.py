@@ -1,4 +1,5 @@
-"""The fields of a delivery are one list: verb, documents, snippets and client follow it."""
+"""The fields of a delivery are one list, which deliver(), the documents, the snippets and the
+client follow."""
 
 from __future__ import annotations
 
@@ -86,7 +87,7 @@ def test_the_choices_are_the_servers() -> None:
 
 
 def literals(hint: Any) -> list[str]:
-    """Returns the texts of a Literal, also of one that may be None."""
+    """Returns the texts of a Literal, even if it may also be None."""
     texts = []
     for argument in get_args(hint):
         texts += [argument] if isinstance(argument, str) else literals(argument)

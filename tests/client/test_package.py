@@ -1,4 +1,4 @@
-"""The package by itself: its dependencies and its README."""
+"""The package has few dependencies, and the examples of its README work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOURCES = sorted((CLIENT / "wake_client").rglob("*.py"))
 README = (CLIENT / "README.md").read_text()
 
 
-def test_it_depends_on_two_packages_and_not_on_the_server() -> None:
+def test_it_depends_on_two_packages_one_to_verify_and_not_on_the_server() -> None:
     project = tomllib.loads((CLIENT / "pyproject.toml").read_text())["project"]
     named = {re.split(r"[<>=]", one)[0] for one in project["dependencies"]}
 
@@ -35,7 +35,9 @@ def test_it_depends_on_two_packages_and_not_on_the_server() -> None:
     assert named == {"httpx", "websockets"}
     assert project["version"] == __version__
     others = imported - sys.stdlib_module_names - {"wake_client"}
-    assert {one.split(".")[0] for one in others} - sys.stdlib_module_names == named
+    assert project["optional-dependencies"] == {"verify": ["cryptography>=42"]}
+    packages = {one.split(".")[0] for one in others} - sys.stdlib_module_names
+    assert packages == named | {"cryptography"}
 
 
 def test_no_file_is_longer_than_400_lines() -> None:

@@ -1,4 +1,4 @@
-"""Receivers verify a callback, handle each answer once, and say 204."""
+"""Receivers verify a callback, handle each answer once, and respond with 204."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_test_callback_is_not_handled(edge: Edge) -> None:
         (BODY + b" ", "POST", 401),
         (BODY, "GET", 405),
         (b"[]", "POST", 400),
-        (b"x" * (receivers.MOST_BYTES + 1), "POST", 413),
+        (b"x" * (receivers.MAX_BYTES + 1), "POST", 413),
     ],
 )
 def test_another_request_is_not_handled(edge: Edge, body: bytes, method: str, status: int) -> None:
@@ -111,9 +111,8 @@ def test_django_needs_no_csrf_token_for_it() -> None:
     assert (answer.status_code, len(handled)) == (204, 1)
 
 
-def test_a_memory_does_not_grow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(receivers, "MOST_IDS", 2)
-    seen = receivers.SeenInMemory()
+def test_a_memory_does_not_grow_for_ever() -> None:
+    seen = receivers.SeenInMemory(max_ids=2)
     for id in "abc":
         seen.add(id)
 

@@ -1,4 +1,4 @@
-"""The requests of the SDK and its waits, with a server that gives prepared responses."""
+"""The SDK makes requests and waits; the server gives prepared responses."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ RECEIPT = {"delivery_id": ID, "status": "received", "created_at": "2026-03-07T08
 
 
 class Server:
-    """Gives its answers in turn, and its last one for ever. Time passes only while the client
-    sleeps, or a request `takes` some."""
+    """Gives its answers in turn, and then repeats the last one. Time passes only while the client
+    sleeps, or while a request takes time (`takes`)."""
 
     def __init__(self, *answers: httpx.Response | Exception, takes: float = 0) -> None:
         self.answers = list(answers)
@@ -212,7 +212,8 @@ def test_a_permanent_error_is_raised_at_once(
 
 
 def test_a_paused_agent_is_refused_at_once_and_does_not_try_again() -> None:
-    """It slept for the hour that `Retry-After` named, and was paused still."""
+    """The client used to sleep for the hour in `Retry-After`, and the agent was then still
+    paused."""
     server = Server(error(403, "paused"))
 
     with pytest.raises(wake_client.NotAllowed, match="paused"):
@@ -244,7 +245,8 @@ def test_it_waits_by_long_polls_through_an_outage() -> None:
 
     assert answer.status == "approved"
     assert [request.url.params["wait"] for request in server.requests] == ["25"] * 4
-    assert len(server.slept) == 1  # for the outage; a long poll is its own pause
+    # The client paused only for the outage, because a long poll needs no pause.
+    assert len(server.slept) == 1
 
 
 def test_it_asks_a_server_without_long_polls_less_and_less_often() -> None:
@@ -269,7 +271,8 @@ LATE = {**APPROVED, "expired": True, "late": True}
 
 
 def test_an_agent_that_a_rule_makes_wait_waits_after_the_deadline() -> None:
-    """It returned at the deadline, and a program went on with its assumption."""
+    """The client used to return at the deadline, and the program then continued with its
+    assumption."""
     server = Server(ok(MADE_TO_WAIT, 201), ok(EXPIRED), ok(EXPIRED), ok(LATE))
 
     answer = server.client().ask("Two colours are left", "Approve red.", timeout_seconds=60)

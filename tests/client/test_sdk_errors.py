@@ -1,4 +1,4 @@
-"""The errors of the SDK: what they say, and what they must not show."""
+"""The errors of the SDK say what is wrong, and reveal no secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SDK with a real server."""
+"""The SDK works with a real server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 def test_a_question_is_asked_answered_and_swept(
     caller: AgentClient, agent: Agent, answer: Callable[..., Any], subtests: pytest.Subtests
 ) -> None:
-    """Uses one server for all steps, because starting it takes longer than they do."""
+    """One server serves all steps, because starting a server takes longer than all steps
+    together."""
     with served("asgi") as origin:
         key = caller.key.text  # type: ignore[attr-defined]
         with WakeClient(origin, key, agent_id=agent.agent_id, retry_for=30) as client:

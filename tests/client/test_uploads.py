@@ -1,4 +1,4 @@
-"""The SDK uploads a file, or bytes, with the media type that they have."""
+"""The SDK uploads a file or bytes with their media type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Callbacks that the server signs, and the SDK verifies."""
+"""The server signs callbacks, and the SDK verifies them."""
 
 from __future__ import annotations
 

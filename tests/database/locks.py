@@ -15,8 +15,8 @@ WAIT_MS = 300
 
 @contextmanager
 def locked_elsewhere(rows: Any) -> Iterator[None]:
-    """Another transaction holds these rows of PostgreSQL meanwhile. Ours waits for a moment only,
-    instead of seconds."""
+    """Locks these rows of PostgreSQL in another transaction while the body runs. Our own connection
+    waits only for a moment for a lock, instead of seconds."""
     is_held, is_over = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -41,7 +41,7 @@ def locked_elsewhere(rows: Any) -> Iterator[None]:
 
 @contextmanager
 def database_locked_elsewhere() -> Iterator[None]:
-    """Another process writes to the SQLite file, and goes on doing so."""
+    """Locks the SQLite file from another process while the body runs."""
     connection.ensure_connection()
     writer = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     with closing(writer), waiting_for_a_moment():
@@ -51,7 +51,7 @@ def database_locked_elsewhere() -> Iterator[None]:
 
 @contextmanager
 def waiting_for_a_moment() -> Iterator[None]:
-    """Until its end no statement of this connection waits longer for a lock."""
+    """Limits how long a statement of this connection waits for a lock while the body runs."""
     is_postgresql = connection.vendor == "postgresql"
     with connection.cursor() as cursor:
         if is_postgresql:
@@ -62,14 +62,14 @@ def waiting_for_a_moment() -> Iterator[None]:
     try:
         yield
     finally:
-        # An answer gives its connection back to the pool, and a later test would get this one.
+        # An answer returns its connection to the pool, and a later test would get this connection.
         changed.close()
         discard_connection()
 
 
 def discard_connection() -> None:
-    """Closes the connection itself, too: one that goes back to the pool keeps what was SET, and the
-    next test gets it."""
+    """Closes the connection itself, too. A connection that returns to the pool keeps its SET
+    values, and the next test would get that connection."""
     if connection.connection is not None:
         connection.connection.close()
     connection.close()

@@ -1,4 +1,4 @@
-"""Connections to a PostgreSQL that is frozen, or that has closed them."""
+"""PostgreSQL may freeze, or may have closed its connections."""
 
 from __future__ import annotations
 
@@ -54,6 +54,8 @@ def test_a_statement_of_a_server_that_gives_no_sign_of_life_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     connection = _connect("-c statement_timeout=10000")
+    # Stands for a server whose machine is gone, because the server of the tests always gives a
+    # sign.
     monkeypatch.setattr(bounded_connections.BoundedConnection, "_server_is_alive", lambda _: False)
     began = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""Web servers and workers whose own clock is wrong."""
+"""Web servers and workers may have a wrong clock."""
 
 from __future__ import annotations
 
@@ -48,10 +48,12 @@ def minted(agent: Agent, **expires: float) -> AgentClient:
 
 @pytest.fixture(params=[TEN_MINUTES, -TEN_MINUTES], ids=["ahead", "behind"])
 def skewed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> timedelta:
-    """Sets a clock in this process that differs from the database's, which it has not read yet."""
+    """Gives this process a clock that differs from the database's clock. The process has not read
+    the database's clock yet."""
     right = timezone.now
+    # The clock of the machine, which no test may set.
     monkeypatch.setattr(timezone, "now", lambda: right() + request.param)
-    monkeypatch.setattr(clock, "_last", None)
+    monkeypatch.setattr(clock, "_last", None)  # a process that has just begun
     skew: timedelta = request.param
     return skew
 
@@ -105,8 +107,8 @@ def test_no_hot_request_asks_what_the_time_is(
         "poll": lambda: caller.poll(pk),
         "sweep": caller.sweep,
     }
-    monkeypatch.setattr(clock, "FRESH_SECONDS", 10)
-    monkeypatch.setattr(clock, "_last", None)
+    monkeypatch.setattr(clock, "FRESH_SECONDS", 10)  # as in a server (tests/conftest.py)
+    monkeypatch.setattr(clock, "_last", None)  # a process that has just begun
 
     with CaptureQueriesContext(connection) as captured:
         ask[request_of]()
@@ -116,10 +118,10 @@ def test_no_hot_request_asks_what_the_time_is(
     assert sum("statement_timestamp" in sql.lower() for sql in statements) == 1
 
 
-def test_a_slow_reading_does_not_set_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_reading_does_not_set_the_clock() -> None:
     database_now()
 
-    clock.note(true_now() - timedelta(seconds=3), asked_at=clock.ticks() - 4_000_000)
+    clock.record(true_now() - timedelta(seconds=3), asked_at=clock.ticks() - 4_000_000)
 
     assert abs(database_now() - true_now()) < timedelta(seconds=0.5)
 
@@ -127,18 +129,18 @@ def test_a_slow_reading_does_not_set_the_clock(monkeypatch: pytest.MonkeyPatch) 
 def test_a_clock_that_was_set_is_followed_with_the_next_reading(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(clock, "_last", None)
+    monkeypatch.setattr(clock, "_last", None)  # a process that has just begun
     an_hour_later = true_now() + timedelta(hours=1)
 
-    clock.note(an_hour_later, asked_at=clock.ticks())
+    clock.record(an_hour_later, asked_at=clock.ticks())
 
     assert timedelta(0) <= database_now() - an_hour_later < MOMENT
-    monkeypatch.setattr(clock, "FRESH_SECONDS", 0)
+    monkeypatch.setattr(clock, "FRESH_SECONDS", 0)  # ten seconds later
     assert abs(database_now() - true_now()) < MOMENT
 
 
 def test_servers_with_wrong_clocks_deliver_and_agree_on_keys(agent: Agent, key: ApiKey) -> None:
-    """Through the real server, in two processes: one ten minutes ahead and one behind."""
+    """The real server runs in two processes, ten minutes ahead and ten behind."""
     works, ended = minted(agent, minutes=5), minted(agent, minutes=-5)
     with (
         served("asgi", WAKE_TEST_CLOCK_AHEAD="600") as ahead,

@@ -1,10 +1,10 @@
-"""What waits is woken when something was committed, in this process or in another."""
+"""A commit wakes everything that waits for the commit, in this process or in another process."""
 
 from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -14,20 +14,40 @@ import pytest
 from django.db import connection, transaction
 
 from database import notifications
-from database.notifications import Watcher, listening, notify, notify_soon, pause_seconds
+from database.notifications import (
+    NotificationSender,
+    Watcher,
+    listening,
+    notify,
+    notify_soon,
+    pause_seconds,
+)
 
 PATIENCE = 30
+CollectFor = Callable[[float], None]
 
 
 @pytest.fixture
 def watcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watcher]:
-    """Hears other processes, as a server does."""
+    """Returns a watcher that hears other processes, as a server does."""
     watcher = Watcher()
-    monkeypatch.setattr(notifications, "watcher", watcher)
+    monkeypatch.setattr(notifications, "watcher", watcher)  # the process's own hears nothing here
     yield watcher
     watcher.is_enabled = False
     if watcher._thread:
         watcher._thread.join(PATIENCE)
+
+
+@pytest.fixture
+def collect_for(watcher: Watcher, monkeypatch: pytest.MonkeyPatch) -> CollectFor:
+    """Returns a function that sets for how many seconds this process collects notifications before
+    it sends them to others."""
+
+    def collect_for(seconds: float) -> None:
+        # The process has one sender, whose thread may still wait because of an earlier test.
+        monkeypatch.setattr(notifications, "sender", NotificationSender(seconds=seconds))
+
+    return collect_for
 
 
 @pytest.mark.django_db(transaction=True)
@@ -85,17 +105,14 @@ def test_what_is_notified_soon_wakes_this_process_at_the_commit() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="about PostgreSQL")
 def test_postgresql_is_told_of_many_commits_in_one_statement(
-    monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
+    collect_for: CollectFor, django_assert_num_queries: Any
 ) -> None:
-    monkeypatch.setattr(notifications.watcher, "is_enabled", True)
     parameters = connection.get_connection_params()
-
-    monkeypatch.setattr(notifications, "sender", notifications.Sender())
-    monkeypatch.setattr(notifications, "SOON_SECONDS", 1.0)
+    collect_for(1.0)
 
     with psycopg.connect(**parameters, autocommit=True) as listener:
         listener.execute("LISTEN wake")
-        with django_assert_num_queries(0):  # of the transactions themselves
+        with django_assert_num_queries(0):  # apart from the queries of the transactions themselves
             notify_soon("first")
             first = next(listener.notifies(timeout=PATIENCE)).payload
             for topic in ("a", "b", "a"):
@@ -107,10 +124,8 @@ def test_postgresql_is_told_of_many_commits_in_one_statement(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="about PostgreSQL")
-def test_a_commit_that_comes_alone_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notifications.watcher, "is_enabled", True)
-    monkeypatch.setattr(notifications, "sender", notifications.Sender())
-    monkeypatch.setattr(notifications, "SOON_SECONDS", 10 * PATIENCE)
+def test_a_commit_that_comes_alone_is_told_at_once(collect_for: CollectFor) -> None:
+    collect_for(10 * PATIENCE)
 
     with psycopg.connect(**connection.get_connection_params(), autocommit=True) as listener:
         listener.execute("LISTEN wake")
@@ -121,20 +136,19 @@ def test_a_commit_that_comes_alone_is_told_at_once(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.once
-def test_sqlite_notices_that_its_file_has_changed(
-    watcher: Watcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sqlite_notices_that_its_file_has_changed(watcher: Watcher, tmp_path: Path) -> None:
     path, woken = tmp_path / "wake.sqlite3", threading.Event()
     with closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE thing (id)")
-        monkeypatch.setattr(
-            notifications, "_watch_for", lambda: lambda it: notifications._watch_sqlite(path, it)
-        )
+        thread = threading.Thread(target=notifications._watch_sqlite, args=(path, watcher))
+        thread.start()
         with listening("a", woken.set):
             assert woken.wait(PATIENCE)
             woken.clear()
             with other:
                 other.execute("INSERT INTO thing VALUES (1)")
             is_woken = woken.wait(PATIENCE)
+        watcher.is_enabled = False
+        thread.join(PATIENCE)
 
     assert is_woken

@@ -1,4 +1,5 @@
-"""Which failure of a statement means that the database is away, by statements that fail."""
+"""Some failures of a statement mean that the database is away. In these tests, real statements
+fail."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def failure_of(*statements: str) -> Exception:
 
 @pytest.fixture
 def new_connection(transactional_db: None) -> Any:
-    """What a test does to its connection ends with it."""
+    """Gives the test a connection of its own, so that its changes end with the test."""
     yield
     discard_connection()
 

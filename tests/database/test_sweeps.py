@@ -1,4 +1,4 @@
-"""A row at the head of a sweep that fails, or that another transaction holds."""
+"""A row at the head of a sweep may fail, or another transaction may hold it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ on_postgresql = pytest.mark.skipif(
 
 @pytest.fixture
 def due(caller: AgentClient, others: AgentClient, answer: Answer, age: Age) -> list[str]:
-    """Three answers of one agent that are due, and then one of another agent."""
+    """Creates three due answers of one agent, and then one of another agent."""
     ids = [caller.deliver(), caller.deliver(), caller.deliver(), others.deliver()]
     for seconds, pk in zip((90, 80, 70, 60), ids, strict=True):
         answer(pk, held=True)
@@ -45,7 +45,7 @@ def due(caller: AgentClient, others: AgentClient, answer: Answer, age: Age) -> l
 
 @contextmanager
 def kept_empty(row: Model, column: str) -> Iterator[None]:
-    """The database refuses to write this column of this row meanwhile."""
+    """Makes the database refuse to write this column of this row while the body runs."""
     table, pk = row._meta.db_table, row.pk
     begin, end = {
         "postgresql": (
@@ -72,19 +72,18 @@ def released() -> set[str]:
 
 @on_postgresql
 def test_an_agent_whose_row_is_locked_stops_the_releases_of_no_other(
-    due: list[str], caller: AgentClient, monkeypatch: pytest.MonkeyPatch
+    due: list[str], caller: AgentClient
 ) -> None:
-    monkeypatch.setattr("wake.responses.RELEASE_AT_ONCE", 2)
     now, began = timezone.now(), time.monotonic()
 
     with locked_elsewhere(Agent.objects.filter(pk=caller.key.agent_id)):
-        count = release_due(at=now)
+        count = release_due(at=now, at_once=2)
         took = time.monotonic() - began
         of_others = released()
 
     assert (count, of_others) == (1, {due[3]})
     assert took < 5, "It does not wait for the lock."
-    assert [release_due(at=now) for _ in range(2)] == [2, 1]
+    assert [release_due(at=now, at_once=2) for _ in range(2)] == [2, 1]
 
 
 @on_postgresql
@@ -120,7 +119,7 @@ def test_a_delivery_that_cannot_be_indexed_stops_the_search_of_no_other_agent(
     good = others.deliver()
     Delivery.objects.filter(pk=bad).update(details_json="by hand, and no JSON")
 
-    assert index_new() == 1
+    assert index_new(at=timezone.now()) == 1
 
     assert [str(row.delivery_id) for row in Searchable.objects.all()] == [good]
 
@@ -130,21 +129,21 @@ def test_an_agent_whose_words_are_locked_stops_the_search_of_no_other(
     caller: AgentClient, others: AgentClient, answer: Answer
 ) -> None:
     first = caller.deliver()
-    index_new()
+    index_new(at=timezone.now())
     answer(first, "rejected", feedback="Less paprika.")
     second = others.deliver()
 
     with locked_elsewhere(Searchable.objects.filter(delivery_id=first)):
-        assert index_new() == 1
+        assert index_new(at=timezone.now()) == 1
 
     assert Searchable.objects.filter(delivery_id=second).exists()
-    assert index_new() == 1
+    assert index_new(at=timezone.now()) == 1
     assert "paprika" in Searchable.objects.get(delivery_id=first).words
 
 
 @pytest.fixture
 def people_to_remind(bob: User, alice: User, make_delivery: MakeDelivery) -> list[User]:
-    """People in the order of a sweep, who are to hear that an agent goes on soon."""
+    """Returns people in the order of a sweep. Each gets a reminder that an agent goes on soon."""
     people = sorted([alice, bob], key=lambda user: user.pk)
     for user in people:
         Preferences.objects.update_or_create(user=user, defaults={"wants_reminders": True})

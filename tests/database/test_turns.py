@@ -14,7 +14,7 @@ from database.postgresql.turns import NoTurn, Turns
 
 
 def waiting(turns: Turns, action: Callable[[], None]) -> threading.Thread:
-    """Starts a thread that waits for its turn; returns once it does."""
+    """Starts a thread that waits for its turn, and returns once it waits."""
     before = len(turns._waiting)
     thread = threading.Thread(target=action)
     thread.start()
@@ -38,7 +38,7 @@ def test_turns_are_taken_in_the_order_of_arrival() -> None:
         thread.join(10)
 
     assert order == [0, 1, 2, 3, 4]
-    turns.take()  # it is free again
+    turns.take()  # the turn is free again
 
 
 def test_the_number_of_waiting_threads_is_limited() -> None:

@@ -1,4 +1,5 @@
-"""A chain of writes stores the same as one statement and as steps, and says what was in the way."""
+"""A chain of writes stores the same rows in one statement and in several steps, and reports what
+prevented it."""
 
 from __future__ import annotations
 
@@ -10,7 +11,6 @@ from django.db import connection
 from django.db.models import BooleanField, F, Q
 
 from accounts.models import Agent, AuditEvent, Team
-from database import write_chains
 from database.compiled_queries import Parameter, list_parameter, parameter
 from database.write_chains import (
     Chain,
@@ -22,6 +22,7 @@ from database.write_chains import (
     Lock,
     New,
 )
+from tests.types import UseSteps
 from wake.models import CallbackHost
 
 pytestmark = pytest.mark.django_db
@@ -30,10 +31,10 @@ AT_US = 1_700_000_000_000_000
 
 
 @pytest.fixture(params=["steps", "one statement"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def way(request: pytest.FixtureRequest, use_steps: UseSteps) -> str:
     """Runs the test in both ways on PostgreSQL, and in steps on SQLite."""
     if request.param == "steps":
-        monkeypatch.setattr(write_chains, "_OneStatement", write_chains._Steps)
+        use_steps()
     elif not settings.DATABASE_URL:
         pytest.skip("about PostgreSQL")
     return str(request.param)

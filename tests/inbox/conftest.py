@@ -48,7 +48,7 @@ def second_team(alice: User) -> Team:
 
 @pytest.fixture
 def prefer() -> Prefer:
-    """Stores a person's preferences; `due` is when their next digest is sent."""
+    """Stores a person's preferences. `due` is when the person's next digest is sent."""
 
     def store(user: User, *, due: datetime | None = None, **fields: Any) -> Preferences:
         given = {"digest_at": time(9), "next_digest_at": due, **fields}

@@ -10,7 +10,7 @@ from django.contrib.auth import login
 from django.http import HttpRequest
 
 from accounts.models import User
-from accounts.sign_in.session_store import SessionStore
+from accounts.sign_in.browsers.session_store import SessionStore
 from tests.fixtures.strict_client import Client
 from wake.models import Delivery
 
@@ -24,8 +24,8 @@ class Person:
         self._sign_in()
 
     def _sign_in(self) -> None:
-        """Does with half the queries what Client.force_login() does, which first stores an
-        empty session, and then exchanges it."""
+        """Signs in with half the queries of Client.force_login(), which first stores an empty
+        session and then replaces it."""
         request = HttpRequest()
         request.session = SessionStore()
         login(request, self.user, settings.AUTHENTICATION_BACKENDS[0])

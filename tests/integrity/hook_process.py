@@ -75,21 +75,27 @@ def run_hook(
 
 @contextmanager
 def answering(*answers: tuple[int, str, str]) -> Iterator[str]:
-    """Serves these answers in turn, and the last one for ever, each a status, a media type and a
-    body; yields the origin."""
+    """Serves these answers in turn, and then repeats the last one. Each is a status, a media type
+    and a body. Yields the origin."""
     left = list(answers)
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path.rstrip("/") == "/wake/v1":  # the server has no claims
+                self.send(200, "application/json", '{"extensions": []}')
+            else:
+                self.do_POST()
+
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            status, media_type, body = left.pop(0) if len(left) > 1 else left[0]
+            self.send(*(left.pop(0) if len(left) > 1 else left[0]))
+
+        def send(self, status: int, media_type: str, body: str) -> None:
             self.send_response(status)
             self.send_header("Content-Type", media_type)
             self.send_header("Content-Length", str(len(body.encode())))
             self.end_headers()
             self.wfile.write(body.encode())
-
-        do_GET = do_POST  # noqa: N815 - the name that the library calls
 
         def log_message(self, format: str, *args: Any) -> None:
             pass

@@ -129,17 +129,15 @@ BLOCKS = st.recursive(
 )
 MARKDOWN = st.lists(BLOCKS, min_size=1, max_size=4).map("\n\n".join)
 
-_ENTITY = re.compile(r"&#?\w+;")
 _MARKERS = re.compile(r"^(?:[>\s]|[-+*](?=\s|$)|\d{1,9}[.)](?=\s|$))+", re.MULTILINE)
 _TICK = re.compile(r"\[[xX]\](?=\s)")
 _WORD = re.compile(r"[^\W_]+")
 
 
 def words_of(source: str) -> Counter[str]:
-    """Returns the words that a page must show as often as the Markdown has them. Without the
-    numbers of list items, which a browser draws, the x of a ticked box, and entities, which a page
-    may show as the character."""
-    for ignored in (_ENTITY, _TICK, _MARKERS):
+    """Returns the words that a page must show as often as the Markdown has them. Leaves out the
+    numbers of list items, because a browser draws them, and the x of a ticked box."""
+    for ignored in (_TICK, _MARKERS):
         source = ignored.sub(" ", source)
     return Counter(_WORD.findall(source))
 
@@ -148,15 +146,21 @@ def words_of(source: str) -> Counter[str]:
 _BETWEEN_RUNS = re.compile(r"[\s`|\[\]()<>!\"']+")
 _AROUND = re.compile(r"^(?:[*_]|~~)+|(?:[*_]|~~)+[.,:;?]*$")
 _NAMED = re.compile("⟨[^⟨⟩]*⟩")
+_MARK_OF_EMPHASIS = re.compile(r'<span class="emphasis-mark">[*_~]+</span>')
 
 
 def lost_runs(source: str, visible: str) -> set[str]:
     """Returns the runs of characters with a letter or a digit that a page does not show whole."""
-    for ignored in (_ENTITY, _TICK, _MARKERS, _NAMED, re.compile(r"\[\^|\]:")):
+    for ignored in (_TICK, _MARKERS, _NAMED, re.compile(r"\[\^|\]:")):
         source = ignored.sub(" " if ignored is not _NAMED else "", source)
     visible = _NAMED.sub("", visible)
     runs = (_AROUND.sub("", run) for run in _BETWEEN_RUNS.split(source))
     return {run for run in runs if _WORD.search(run) and run not in visible}
+
+
+def without_marks(html: str) -> str:
+    """Returns HTML without the marks of emphasis, which stand beside the formatted words."""
+    return _MARK_OF_EMPHASIS.sub("", html)
 
 
 def words_in(visible_text: str) -> Counter[str]:

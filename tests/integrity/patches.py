@@ -41,7 +41,7 @@ def files(draw: st.DrawFn, number: int = 0) -> File:
 
 @st.composite
 def honest_patches(draw: st.DrawFn) -> str:
-    """Patches of one to three files, with text before and after them."""
+    """Draws patches of one to three files, with text before and after them."""
     changed = [
         file
         for number in range(draw(st.integers(1, 3)))
@@ -77,7 +77,8 @@ INSERTED = st.sampled_from(
 
 @st.composite
 def tampered_patches(draw: st.DrawFn) -> str:
-    """Honest patches with up to three lines that were inserted, removed, doubled or changed."""
+    """Draws honest patches with up to three lines that were inserted, removed, doubled or
+    changed."""
     lines = draw(honest_patches()).split("\n")
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(lines) - 1))

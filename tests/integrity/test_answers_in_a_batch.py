@@ -1,4 +1,4 @@
-"""Several deliveries are answered together only on a page that shows each of them whole."""
+"""A page on which people answer several deliveries shows each delivery whole."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from accounts.models import ApiKey, AuditEvent
 from database.clock import database_now
-from inbox.answering.batches import MESSAGES, NOT_HERE
-from tests.inbox.answering.test_batch import choose, review, send
+from inbox.answering.batches.batches import MESSAGES, NOT_HERE
+from tests.inbox.answering.batches.test_batch import choose, review, send
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery
 from tests.wake.blobs.showing import file, page
@@ -34,6 +34,16 @@ MORE: dict[str, dict[str, Any]] = {
 @pytest.fixture(autouse=True)
 def _allowed(allowed_host: str) -> None:
     """Lets callbacks go to hooks.example.com."""
+
+
+def test_the_time_to_use_an_approval_is_on_the_page(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    limited = make_delivery(headline="This", claim_within_seconds=600)
+
+    shown = text_of(review(alices, limited, make_delivery(headline="Other")))
+
+    assert shown.count("The agent has to use an approval within 10 min.") == 1
 
 
 @pytest.mark.parametrize("name", MORE)

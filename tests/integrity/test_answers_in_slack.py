@@ -21,8 +21,8 @@ from tests.inbox.notifications.slack.conftest import (
     words_of,
 )
 from tests.inbox.notifications.slack.conftest import linked as linked
+from tests.inbox.notifications.slack.conftest import notify_bob as notify_bob
 from tests.inbox.notifications.slack.conftest import slack as slack
-from tests.inbox.notifications.slack.conftest import tell as tell
 from wake.models import Delivery, Response
 from wake_client.hook.calls import Call
 from wake_client.hook.questions import question
@@ -50,10 +50,10 @@ def pressed(delivery: Delivery, channel: Channel, shown: str) -> Any:
 
 
 def test_a_message_with_buttons_prints_headline_and_summary_whole(
-    slack: Slack, tell: Callable[..., Delivery]
+    slack: Slack, notify_bob: Callable[..., Delivery]
 ) -> None:
     headline = f"Ship 2.4? {'h' * 100}\u202e"[:120]
-    delivery = tell(headline=headline, summary=SUMMARY)
+    delivery = notify_bob(headline=headline, summary=SUMMARY)
 
     message = slack.last
     words = words_of(message)
@@ -73,9 +73,9 @@ def test_a_message_with_buttons_prints_headline_and_summary_whole(
 
 @pytest.mark.parametrize("name", MORE)
 def test_a_delivery_with_more_to_read_opens_wake(
-    slack: Slack, tell: Callable[..., Delivery], linked: Channel, name: str
+    slack: Slack, notify_bob: Callable[..., Delivery], linked: Channel, name: str
 ) -> None:
-    delivery = tell(**MORE[name])
+    delivery = notify_bob(**MORE[name])
     assert ids_of(slack.last) == ["open"]
 
     slack.press("approved", of=pressed(delivery, linked, "0" * 64))
@@ -86,19 +86,19 @@ def test_a_delivery_with_more_to_read_opens_wake(
 
 
 def test_a_text_that_slack_would_not_take_whole_has_no_buttons(
-    slack: Slack, tell: Callable[..., Delivery], linked: Channel
+    slack: Slack, notify_bob: Callable[..., Delivery], linked: Channel
 ) -> None:
-    delivery = tell()
+    delivery = notify_bob()
 
     assert answer_buttons(linked, delivery, "x" * LONGEST_TEXT)
     assert not answer_buttons(linked, delivery, "x" * (LONGEST_TEXT + 1))
 
 
 def test_a_message_of_an_earlier_version_approves_nothing(
-    slack: Slack, tell: Callable[..., Delivery], linked: Channel
+    slack: Slack, notify_bob: Callable[..., Delivery], linked: Channel
 ) -> None:
-    """It printed no summary."""
-    delivery = tell(summary=SUMMARY)
+    """Messages of earlier versions did not print the summary."""
+    delivery = notify_bob(summary=SUMMARY)
 
     slack.press("approved", of=pressed(delivery, linked, ""))
 
@@ -108,9 +108,9 @@ def test_a_message_of_an_earlier_version_approves_nothing(
 
 
 def test_after_an_undo_the_message_prints_everything_again(
-    slack: Slack, tell: Callable[..., Delivery]
+    slack: Slack, notify_bob: Callable[..., Delivery]
 ) -> None:
-    tell(summary=SUMMARY)
+    notify_bob(summary=SUMMARY)
     slack.press("rejected")
     update()
     assert SUMMARY not in words_of(slack.last)
@@ -135,12 +135,12 @@ def test_after_an_undo_the_message_prints_everything_again(
     ],
 )
 def test_no_question_of_the_hook_is_answered_in_slack(
-    slack: Slack, tell: Callable[..., Delivery], tool: str, arguments: dict[str, Any]
+    slack: Slack, notify_bob: Callable[..., Delivery], tool: str, arguments: dict[str, Any]
 ) -> None:
     call = Call("claude-code", "PermissionRequest", "s", "/home/me/shop", tool, arguments)
     asked = question(call)
 
-    tell(
+    notify_bob(
         headline=asked.headline,
         summary=asked.summary,
         details_json=json.dumps(asked.details),

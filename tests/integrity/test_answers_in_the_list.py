@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import AuditEvent, User
-from inbox.answering.views import NOT_IN_A_ROW
+from inbox.delivery.answer_views import NOT_IN_A_ROW
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery, MakeRule
 from wake.models import Delivery, Response, Vote
@@ -91,7 +92,8 @@ def test_a_new_version_is_read_before_it_is_approved(
 def test_a_list_that_is_older_than_the_new_version_approves_nothing(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
-    """The page of the new version then asks about the old one, and is no list any more."""
+    """The response is then the page of the new version, with the form for the answer to the old
+    one, and not a list."""
     first = make_delivery(headline="Send 10 letters")
     make_delivery(headline="Send 90,000 letters", supersedes=first.pk)
 
@@ -118,7 +120,7 @@ def test_no_vote_is_given_in_the_list(
 def test_a_form_without_a_place_counts_as_the_page(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
-    """Scripts post status and content_hash alone (DESIGN, How it is run)."""
+    """A script posts only the fields status and content_hash."""
     delivery = make_delivery(**MORE["details"])
 
     answer = alices.answer(delivery)
@@ -134,7 +136,7 @@ def test_an_answer_in_the_list_can_be_undone_and_given_again(
     delivery = make_delivery()
     approve_in_list(alices, delivery)
 
-    alices.undo(delivery, back="")
+    alices.undo(delivery, back="", place="list")
     alices.answer(delivery)
 
     assert Response.objects.get().place == "page"
@@ -156,6 +158,42 @@ def test_the_audit_and_the_page_say_that_it_was_not_opened(
     assert f"alice approved {where}" in page
     assert where in audit
     assert f"alice approved {where}" in exported
+
+
+@pytest.mark.parametrize("place", ["list", "page"])
+def test_the_audit_says_where_an_answer_was_taken_back(
+    place: str, alices: Person, make_delivery: MakeDelivery
+) -> None:
+    """The form on the page of the next delivery returns to the list, so the audit used to say that
+    the answer was taken back in the list."""
+    first, second = make_delivery(), make_delivery()
+    approve_in_list(alices, first)
+
+    shown = alices.get("/" if place == "list" else f"/deliveries/{second.pk}/?answered={first.pk}")
+    form = re.search(
+        rf'<form method="post" action="[^"]*{first.pk}/undo">(.*?)</form>',
+        shown.content.decode(),
+        re.DOTALL,
+    )
+    assert form is not None
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form[1]))
+    fields.pop("csrfmiddlewaretoken")
+    alices.undo(first, **fields)
+
+    assert "back" in fields
+    undone = AuditEvent.objects.get(event="response.taken_back")
+    assert undone.detail["place"] == place
+
+
+def test_the_history_marks_what_was_answered_without_opening_it(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    alices.answer(make_delivery(headline="Read whole"))
+    assert "answered in the list" not in text_of(alices.get("/history/"))
+
+    approve_in_list(alices, make_delivery(headline="From the list"))
+
+    assert text_of(alices.get("/history/")).count("answered in the list") == 1
 
 
 def test_the_list_loads_no_details_for_it(alices: Person, make_delivery: MakeDelivery) -> None:

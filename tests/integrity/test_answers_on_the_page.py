@@ -1,18 +1,17 @@
-"""The page says what it does not show, and so do the answer and the audit."""
+"""The page names the parts that it does not show. The answer and the audit name the same parts."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-import pytest
 from django.utils import timezone
 
 from accounts.models import AuditEvent
+from tests.fixtures.answering_rules import run_rules
 from tests.inbox.person import Person, text_of
 from tests.types import MakeAnsweringRule, MakeDelivery, MakeRule
 from tests.wake.blobs.showing import page
-from wake.answering import trials
 from wake.models import Response, Vote
 
 LONG_TABLE = json.dumps(page({"type": "table", "columns": ["a"] * 30, "rows": [[1] * 30] * 114}))
@@ -83,7 +82,7 @@ def test_the_editor_says_it_too(alices: Person, make_delivery: MakeDelivery) -> 
 def test_fields_that_the_protocol_does_not_know_are_on_the_page(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
-    """They were stored and shown nowhere."""
+    """These fields used to be stored and shown nowhere."""
     delivery = make_delivery(extensions={"command": "rm -rf /\u202e"})
 
     shown = text_of(alices.see(delivery))
@@ -121,13 +120,11 @@ def test_an_approval_by_a_rule_says_that_no_person_read_it(
     alices: Person,
     make_delivery: MakeDelivery,
     make_answering_rule: MakeAnsweringRule,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(trials, "SAMPLE", 2**256)
     make_answering_rule(on=True)
     delivery = make_delivery()
 
-    assert trials.note_and_answer(at=timezone.now()) == 1
+    assert run_rules(at=timezone.now()) == 1
 
     response = Response.objects.get()
     assert (response.place, response.all_in_sight) == ("rule", None)

@@ -1,4 +1,5 @@
-"""Members and ends of typed blocks were not on the page on which a person approved them."""
+"""The page on which a person approves typed blocks shows all members of the blocks, and the ends of
+their texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A book finds the answer to what was asked, and never an approval of other words."""
+"""A book finds the answer to the question that was asked, and never an approval of other words."""
 
 from __future__ import annotations
 

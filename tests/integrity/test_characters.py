@@ -1,7 +1,7 @@
 """A page names every character that a reader cannot see, and marks letters that look like others.
 
-A blank of Braille, a hieroglyph's control or a no-break space in a command had no mark, and a host
-with a Cyrillic letter had one only in links.
+A blank of Braille, a hieroglyph's control or a no-break space in a command used to have no mark,
+and a host with a Cyrillic letter had one only in links.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 
 from inbox.rendering.details import formatted, render
 from pages.characters import write_invisible_ranges as ranges
-from pages.characters.invisible import reveal
+from pages.characters.invisible import reveal, reveal_value
 from pages.characters.look_alike_marks import mark_look_alikes
 from pages.characters.look_alikes import LATIN_LOOK_ALIKES
 
@@ -64,14 +64,14 @@ def test_the_facts_are_those_of_unicode(name: str, facts: tuple[tuple[int, int],
     regex = pytest.importorskip("regex")
 
     codes = {code for first, last in facts for code in range(first, last + 1)}
+    everything = "".join(map(chr, range(sys.maxunicode + 1)))
 
-    assert codes == {
-        code for code in range(sys.maxunicode + 1) if regex.match(rf"\p{{{name}}}", chr(code))
-    }
+    assert codes == set(map(ord, regex.findall(rf"\p{{{name}}}", everything)))
 
 
 def test_the_table_is_what_its_script_writes() -> None:
     assert ranges.TABLE.read_text() == ranges.table()
+    assert ranges.TABLE_OF_CLIENT.read_text() == ranges.table()
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_hosts_and_names_of_two_scripts_are_marked(text: str, marked: str) -> No
     ],
 )
 def test_latin_letters_that_look_like_ascii_are_marked(text: str, marked: str) -> None:
-    """The table of look-alikes had them, but only other scripts were looked for."""
+    """The table of look-alikes had these letters, but Wake looked only for other scripts."""
     assert marked in reveal(text)
 
 
@@ -157,7 +157,7 @@ def test_every_known_look_alike_is_marked_inside_a_host(letter: str) -> None:
 
 
 def test_a_word_is_looked_at_once_in_a_text() -> None:
-    """200 kB of one name took a second."""
+    """A name of 200 kB used to take a second."""
     text = f"p{CYRILLIC_A}ypal.com and p{CYRILLIC_A}ypal " * 50
     calls = cProfile.Profile()
 
@@ -213,7 +213,7 @@ def test_a_host_that_looks_like_another_is_named_wherever_it_stands(details: obj
 
 @pytest.mark.parametrize("mark", ["\u0e47", "\u0f74", "\u05b8", "\u0741", "\u0939\u0941"[1:]])
 def test_marks_of_no_script_reach_over_other_lines(mark: str) -> None:
-    """A hundred Thai marks drew over the rows of other deliveries."""
+    """A hundred Thai marks used to draw over the rows of other deliveries."""
     code = f"U+{ord(mark):04X}"
 
     assert reveal(f"a{mark * 100}b") == f"a⟨100 {code}⟩b"
@@ -242,3 +242,26 @@ def test_a_few_empty_lines_stay() -> None:
     text = "One.\n\n\n\n\n\n\n\n\nTwo."
 
     assert reveal(text) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("/data/x ", "/data/x⟨U+0020⟩"),
+        ("  /data/x", "⟨2 U+0020⟩/data/x"),
+        ("/data\t/x\t", "/data⟨U+0009⟩/x⟨U+0009⟩"),
+        ("/data/x\n", "/data/x⟨U+000A⟩"),
+        ("/data/x\u3000", "/data/x⟨U+3000⟩"),
+        ("a  b", "a  b"),
+        ("one \n  two\n", "one⟨U+0020⟩\n  two\n"),
+    ],
+)
+def test_blanks_around_a_value_are_named(value: str, shown: str) -> None:
+    assert reveal_value(value) == shown
+    assert reveal_value(shown) == shown
+
+
+def test_blanks_at_the_end_of_a_line_of_code_are_named() -> None:
+    code = "  if a: \n\tb\t\r\n\n"
+
+    assert reveal_value(code, is_code=True) == "  if a:⟨U+0020⟩\n\tb⟨U+0009⟩\r\n\n"

@@ -1,5 +1,5 @@
-"""An approval of a deferred call is for this call alone: its session, folder, tool and arguments,
-whole and as people saw them."""
+"""An approval of a deferred call is for this call alone. The call's session, folder, tool and
+arguments have to be complete, and have to be those that people saw."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from tests.client.hook.running import FIXTURES, PLAN, REDIRECTED, Hook, asked
 from tests.client.test_sdk import APPROVED, ID, PENDING, RECEIPT, Server, error, ok
 from tests.integrity.hook_process import CALL
 from wake_client.hook import calls, questions
-from wake_client.hook.deferred import Deferred, Question
+from wake_client.hook.deferred import Deferred, DeferredQuestion
 
 ANOTHER = "650e8400-e29b-41d4-a716-446655440000"
-# Values as JSON has them. A lone surrogate cannot be sent, so it is denied (test_deferring_denies).
+# The values are JSON values. A lone surrogate cannot be sent, so it is denied
+# (test_deferring_denies).
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
@@ -31,8 +32,12 @@ KNOWN = ["command", "content", "old_string", "new_string", "file_path", "descrip
 
 
 @pytest.fixture
-def hook(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Hook:
-    return Hook(monkeypatch, capsys)
+def hook(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Hook:
+    return Hook(monkeypatch, capsys, tmp_path_factory.mktemp("state"))
 
 
 def deferring(folder: Path) -> list[str]:
@@ -69,7 +74,7 @@ def test_an_approval_is_not_for_another_call_of_its_id(
     "entry", [ID, {"delivery_id": ID}, {"delivery_id": ID, "digest": None}, None, 7, [ID]]
 )
 def test_an_entry_without_a_digest_is_asked_again(entry: Any, hook: Hook, tmp_path: Path) -> None:
-    """Version 0.2 stored the id of the delivery alone."""
+    """Version 0.2 stored only the id of the delivery, and no digest."""
     (tmp_path / "deferred.json").write_text(json.dumps({CALL["tool_use_id"]: entry}))
     server = Server(
         ok({**RECEIPT, "delivery_id": ANOTHER}, 201), ok({**PENDING, "delivery_id": ANOTHER})
@@ -84,7 +89,8 @@ def test_an_entry_without_a_digest_is_asked_again(entry: Any, hook: Hook, tmp_pa
 def test_another_call_of_an_id_is_another_question_to_the_server(
     hook: Hook, tmp_path: Path
 ) -> None:
-    """Its file may be lost, and the server replays an equal key."""
+    """The file with the earlier question may be lost. If the second call had the same
+    Idempotency-Key, the server would then return the earlier delivery."""
     keys = set()
     for place, command in enumerate(("npm publish", "npm publish --force")):
         server = Server(ok(RECEIPT, 201), ok(PENDING))
@@ -125,11 +131,13 @@ def test_processes_that_defer_at_once_lose_no_question(tmp_path: Path) -> None:
     path = tmp_path / "state" / "deferred.json"
     names = [f"toolu_{number}" for number in range(40)]
 
-    with ThreadPoolExecutor(8) as pool:  # each opens the file by itself, as a process does
-        list(pool.map(lambda name: Deferred(path).remember(name, Question(ID, name)), names))
+    with ThreadPoolExecutor(8) as pool:  # each thread opens the file, as a process would
+        list(
+            pool.map(lambda name: Deferred(path).remember(name, DeferredQuestion(ID, name)), names)
+        )
 
     assert {name: Deferred(path).question_of(name) for name in names} == {
-        name: Question(ID, name) for name in names
+        name: DeferredQuestion(ID, name) for name in names
     }
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -147,7 +155,7 @@ def test_every_argument_is_in_a_block_whole(arguments: dict[str, Any]) -> None:
 
 
 def arguments_in(blocks: list[Any]) -> dict[str, Any]:
-    """Returns the arguments that the blocks show, by what each block is for."""
+    """Returns the arguments that the blocks show, by the name that each block has."""
     found: dict[str, Any] = {}
     for block in blocks:
         match block:
@@ -224,3 +232,33 @@ def test_a_call_of_mcp_names_its_server(agent: str, change: Any, server: str, ho
 
     where = asked(wake)["details"]["blocks"][-1]
     assert (where["title"], where["items"]["MCP server"]) == ("Where", server)
+
+
+@pytest.mark.parametrize("linked", ["file", "folder of the file", "folder"])
+def test_a_link_that_was_changed_since_the_question_denies(
+    linked: str, hook: Hook, tmp_path: Path
+) -> None:
+    """The person approved a change of the file that the link led to."""
+    for name in ("harmless", "secret"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "notes.md").touch()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "harmless" / ("notes.md" if linked == "file" else ""))
+    path = {"file": "link", "folder of the file": "link/notes.md", "folder": "notes.md"}[linked]
+    call = {
+        **CALL,
+        "cwd": str(link if linked == "folder" else tmp_path),
+        "tool_name": "Write",
+        "tool_input": {"file_path": path, "content": "a"},
+    }
+    server = Server(ok(RECEIPT, 201), ok(PENDING), ok(APPROVED), ok(APPROVED))
+    hook(call, server, "claude-code", *deferring(tmp_path))
+
+    same = hook(call, server, "claude-code", *deferring(tmp_path))
+    link.unlink()
+    link.symlink_to(tmp_path / "secret" / ("notes.md" if linked == "file" else ""))
+    changed = hook(call, server, "claude-code", *deferring(tmp_path))
+
+    assert same["hookSpecificOutput"]["permissionDecision"] == "allow"
+    assert changed["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert "another call" in changed["hookSpecificOutput"]["permissionDecisionReason"]

@@ -1,5 +1,5 @@
-"""With `wake run` no terminal asks. Everything but a person's approval denies the call, and says
-why; nothing is let through by silence.
+"""With `wake run` no terminal asks. Only a person's approval lets a call through. Every other
+outcome, including no answer in time, denies the call and gives the reason.
 
 Each test starts the hook as Claude Code does (https://code.claude.com/docs/en/hooks, read on
 2026-11-25): a status of 2 blocks, any other failure and an empty output let the call through.
@@ -261,6 +261,7 @@ def test_a_hook_that_cannot_be_started_blocks(
     breaks: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Runs the command of the settings that `wake run` gives to Claude Code."""
+    # The settings name another command on a machine with an installed `wake`.
     monkeypatch.setattr("shutil.which", lambda name: None)
     arguments = parser.parser().parse_args(["run"])
     settings = run._settings(arguments, deferred_file(tmp_path), Access("http://x", KEY, "coder"))
@@ -315,7 +316,7 @@ def test_a_wait_that_is_interrupted_does_not_resume_the_session(tmp_path: Path) 
 
 
 def started_run(home: Path, origin: str) -> subprocess.Popen[str]:
-    """Starts `wake run` with a program that ended at a call, about which people were asked."""
+    """Starts `wake run` with a program that ended at a call and asked people about it."""
     program = home / "claude"
     program.write_text(CLAUDE.format(log=home / "log"))
     program.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The question about a file says where the file is, and not where its name makes believe."""
+"""The question about a file says where the file is, even if its name suggests another place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def headline_and_where(project: Path, tool: str, **arguments: Any) -> tuple[str,
 
 @pytest.mark.parametrize("path", ["/etc/hosts", "../hosts", "a/../../hosts"])
 def test_the_question_says_that_a_file_is_outside_the_folder(project: Path, path: str) -> None:
-    """The headline said "Write `hosts` in shop?"."""
+    """The headline used to say "Write `hosts` in shop?"."""
     headline, _ = headline_and_where(project, "Write", file_path=path, content="")
 
     assert headline == "Write `hosts` outside shop?"

@@ -1,5 +1,5 @@
-"""An input hid what a person approved with it: characters that cannot be seen, the end of a long
-line, and which of two equal options was which."""
+"""An input hides nothing that a person approves: no invisible characters, no end of a long line,
+and no difference between options that look equal."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_long_number_is_shown_in_full(page_of: Any) -> None:
     page = page_of({"type": "field", "name": "order", "kind": "number", "value": number})
     long = page_of(
         {"type": "field", "name": "order", "kind": "text", "value": "\ufdfa" * 20}
-    )  # eighteen letters in one
+    )  # one of the characters has the width of eighteen letters
 
     assert "In full" not in page
     assert "<textarea" in long.partition("\ufdfa" * 20)[0]

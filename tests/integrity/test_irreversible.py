@@ -1,4 +1,4 @@
-"""An irreversible action is not taken because a deadline has passed."""
+"""No irreversible action is taken because a deadline has passed."""
 
 from __future__ import annotations
 

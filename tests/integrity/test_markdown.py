@@ -1,8 +1,8 @@
 """Every word of Markdown is in the visible text of the page.
 
-The definitions and titles of links, the words behind a fence, surplus cells, numbers of items and
-everything below the twentieth level vanished, while an agent or its tools could act upon them. So
-did stars, underscores, tildes and backslashes inside words and paths.
+A page used to hide the definitions and titles of links, the words behind a fence, surplus cells,
+numbers of items and everything below the twentieth level, although an agent or its tools could act
+upon them. Stars, underscores, tildes and backslashes inside words and paths were hidden, too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,14 @@ from hypothesis import example, given, settings
 
 from inbox.rendering.details import formatted
 from pages.characters.invisible import name_invisible, reveal
-from tests.integrity.markdown_texts import MARKDOWN, lost_runs, visible_text, words_in, words_of
+from tests.integrity.markdown_texts import (
+    MARKDOWN,
+    lost_runs,
+    visible_text,
+    without_marks,
+    words_in,
+    words_of,
+)
 
 pytestmark = pytest.mark.once
 
@@ -69,12 +76,14 @@ READ_BY_A_SHELL = [
     "ls $(*a*) {*b*,c}",
     "ls [*a*]",
     "ls a*, *b",
+    "rm a&top;b &#48; &wp;",
+    "rm a&amp;b",
 ]
 
 
 @pytest.mark.parametrize("text", READ_BY_A_SHELL)
 def test_characters_that_a_shell_reads_are_in_sight(text: str) -> None:
-    """`/tmp/__cache__/x` was shown as `/tmp/cache/x`, which is another path."""
+    """`/tmp/__cache__/x` used to appear as `/tmp/cache/x`, which is another path."""
     assert text in shown(text)
     assert text in shown(f"- Words: {text}")
     assert text in shown(f"| a |\n|---|\n| {text} |")
@@ -104,7 +113,27 @@ def test_backslashes_are_in_sight(text: str, line: str) -> None:
     ],
 )
 def test_emphasis_around_words_is_drawn(text: str, html: str) -> None:
-    assert html in formatted(text)
+    assert html in without_marks(formatted(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rm *a b*",
+        "rm **a b**",
+        "rm _a b_",
+        "rm __a b__ c",
+        "rm ~~a b~~",
+        "rm ***a** b*",
+        "echo **`a`** *b*",
+        "ls **[a](https://b.example)**",
+    ],
+)
+def test_marks_around_words_are_in_sight(text: str) -> None:
+    """`rm *a b*` removes other files than `rm a b`."""
+    words = text.replace("`", "").replace("[a](https://b.example)", "a (https://b.example)")
+
+    assert visible_text(formatted(text)).strip() == words
 
 
 def shown(text: str) -> str:
@@ -141,5 +170,6 @@ def test_markdown_is_shown_calmly(text: str, html: str) -> None:
     ],
 )
 def test_text_that_would_lose_something_stays_plain(text: str) -> None:
-    """The signs of a patch became two lists of the same look."""
+    """The plus and minus signs of a patch used to become bullets of two lists that looked the
+    same."""
     assert not formatted(text)

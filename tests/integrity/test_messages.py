@@ -1,5 +1,4 @@
-"""Messages cut texts of agents without a mark, and let a text of an agent stand on a line of its
-own.
+"""Messages mark where they cut the text of an agent, and keep the text on its own line.
 
 Each text that an agent chose is whole or ends with "…", on its own line, and without a character
 that cannot be seen.
@@ -21,7 +20,7 @@ from hypothesis import strategies as st
 from accounts.models import User
 from inbox.notifications.digests import send_due
 from inbox.notifications.web_push.subscriptions import Subscription
-from pages.characters.invisible import reveal
+from pages.characters.invisible import reveal, reveal_value
 from pages.characters.names import SINGLE_LINE
 from tests.inbox.conftest import prefer as prefer
 from tests.inbox.notifications.channels.conftest import MakeChannel, work
@@ -48,7 +47,7 @@ WAITING = re.compile(r" \(the deadline (?:is|was) [^()]*\)$")
 
 
 def headlines(count: int) -> list[str]:
-    """Returns so many different headlines, others with each run."""
+    """Returns `count` different headlines. Each run of the tests generates other headlines."""
     collected: list[str] = []
 
     @given(HEADLINES)
@@ -113,7 +112,7 @@ def test_each_text_is_whole_or_has_a_mark_and_a_line_of_its_own(
     sent: Any, kind: str, count: int | str
 ) -> None:
     given = headlines(count) if isinstance(count, int) else LONG
-    shown = [reveal(headline) for headline in given]
+    shown = [reveal_value(headline) for headline in given]
 
     lines = sent(kind, given)
 
@@ -142,7 +141,7 @@ def test_a_digest_prints_each_headline_on_its_own_line(
     lines = str(message.body).split("\n")
     plain = [line.replace("[", "").replace("]", "") for line in lines]
     for headline in given:
-        text = reveal(headline).replace("[", "").replace("]", "")
+        text = reveal_value(headline).replace("[", "").replace("]", "")
         assert f"- {text}" in plain
     assert reveal(str(message.body)) == str(message.body)
     assert sum(line.startswith("- ") for line in lines) == len(given)

@@ -1,5 +1,5 @@
-"""One approval is for one action: an equal call of MCP gets the answer to an earlier one only until
-that was picked up, and is told so."""
+"""One approval is for one action. An MCP call that equals an earlier call gets the earlier answer
+only until that answer was picked up. The call then also says that the answer is an earlier one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def text_of(result: Any) -> str:
 
 
 def approved_before(mcp: McpClient, answer: Answer) -> str:
-    """Returns the id of a question that was answered after the call that asked had returned."""
+    """Returns the id of a question. The call that asked the question had returned before the answer
+    came."""
     delivery_id: str = mcp.structured("ask", **PAYMENT, wait_seconds=0)["delivery_id"]
     answer(delivery_id, "approved")
     return delivery_id
@@ -120,7 +121,8 @@ def test_an_equal_delivery_is_new_after_its_answer(mcp: McpClient, answer: Answe
 
 
 def test_an_answer_that_was_read_before_says_so(mcp: McpClient, answer: Answer) -> None:
-    """A later session begins with `answers`, and would do all of it again."""
+    """A later session begins by calling `answers`, and would act again on all approvals in the
+    result."""
     delivery_id = approved_before(mcp, answer)
 
     first, second = mcp.call("answers"), mcp.call("answers")
@@ -143,14 +145,15 @@ def test_an_approval_is_not_for_an_amount_that_is_the_same_float(
 
 @pytest.mark.parametrize("amount", ["1180.00", "0.30000000000000000001", "300000000000000000001.5"])
 def test_an_amount_beside_options_keeps_its_digits(amount: str, mcp: McpClient) -> None:
-    """People approved 1180.0 and 300000000000000000000."""
+    """People used to approve 1180.0 and 300000000000000000000, which were not the digits of the
+    agent."""
     delivery_id = asked_about(amount, mcp, options=["Yes", "No"])
 
     assert f'"amount":{amount}' in str(Delivery.objects.get(pk=delivery_id).details_json)
 
 
 def asked_about(amount: str, mcp: McpClient, **arguments: Any) -> str:
-    """Returns the id of the question whose details have this number, as it is written."""
+    """Asks a question whose details have this amount, with the digits unchanged. Returns its id."""
     given = {**PAYMENT, "wait_seconds": 0, "details": "AMOUNT", **arguments}
     call = {"name": "ask", "arguments": given}
     sent = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}

@@ -1,7 +1,7 @@
-"""The lines that a page calls added or removed are those that `git apply` adds or removes.
+"""The lines that a page calls added or removed are the lines that `git apply` adds or removes.
 
-Python's `splitlines` breaks lines where git does not, so a page showed added code as removed, or as
-unchanged; and a hunk with wrong counts showed lines that git leaves out.
+Python's `splitlines` breaks lines where git does not, so a page used to show added code as removed
+or unchanged. A hunk with wrong counts showed lines that git leaves out.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from inbox.answering.editing.word_diffs import Changes
-from inbox.rendering.diff_html import diff_html
-from inbox.rendering.unified_diffs import unified
-from pages.characters.invisible import reveal
+from inbox.rendering.diffs.diff_html import diff_html
+from inbox.rendering.diffs.unified_diffs import unified
+from inbox.rendering.diffs.word_diffs import Changes
+from pages.characters.invisible import reveal, reveal_value
 from tests.integrity.patches import NO_NEWLINE, honest_patches, tampered_patches
 
 pytestmark = pytest.mark.once
@@ -30,7 +30,7 @@ ENVIRONMENT = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYS
 
 @dataclass(slots=True)
 class Side:
-    """One file, as a page says that it is before or after the patch."""
+    """Holds one file as it is before or after the patch, according to a page."""
 
     name: str = ""
     lines: list[str] = field(default_factory=list)
@@ -82,7 +82,7 @@ def lines_above(place: str) -> int:
 
 
 def apply(folder: Path, text: str) -> bool:
-    """Returns whether git applied the patch, at the places that it names."""
+    """Returns whether git applied the patch, at the places that the patch names."""
     done = subprocess.run(
         ["git", "apply", "--whitespace=nowarn", "--unidiff-zero", "-"],  # noqa: S607
         cwd=folder,
@@ -95,8 +95,8 @@ def apply(folder: Path, text: str) -> bool:
 
 
 def says_the_same_as_git(text: str, page: Changes) -> bool:
-    """Applies the patch to files as the page says that they are; returns whether git did it. The
-    files are then as the page says."""
+    """Applies the patch to the files that the page shows as old. Returns whether git applied the
+    patch, and made the files that the page shows as new."""
     files = list(sides(text, page))
     paths = [before.path or after.path for before, after in files]
     assume(len(set(paths)) == len(paths))
@@ -152,7 +152,8 @@ def test_every_line_of_a_patch_is_in_sight(text: str) -> None:
         unsigned = {"added": "+", "removed": "-", "same": " "}.get(line.kind, "")
         if line.kind == "gap" and source.startswith("\\"):
             source, words = source[1:].strip(" "), words.strip(" ")
-        assert words == reveal(source).removeprefix(unsigned)
+        names = reveal if line.kind == "file" else reveal_value
+        assert words == names(source.removeprefix(unsigned), is_code=True)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +210,7 @@ def test_modes_renames_and_text_around_a_patch_are_in_sight() -> None:
         ("note", "+two"),
         ("file", ""),
         *(("file", line) for line in header.splitlines()),
-        ("note", "-- "),
+        ("note", "--⟨U+0020⟩"),
         ("note", "2.39.5"),
     ]
 

@@ -49,7 +49,8 @@ def test_a_version_with_the_values_of_the_edit_alone_is_as_edited(
 def test_a_version_with_other_changes_is_not_as_edited(
     changed: dict[str, Any], edited: Delivery, alices: Person, make_delivery: MakeDelivery
 ) -> None:
-    """The page compared the edited values, and said it of the whole delivery."""
+    """The page used to compare only the edited values, but its sentence was about the whole
+    delivery."""
     fields = {"details_json": details(WORDS, FIELD), **changed}
     second = make_delivery(supersedes=edited.pk, **fields)
 

@@ -1,5 +1,5 @@
-"""A rule approved by a value that the page did not show, or showed differently: `"amount": 10`
-stood beside blocks that said EUR 90,000."""
+"""A rule reads values only as the page shows them. Once, `"amount": 10` stood beside blocks that
+showed EUR 90,000, and the rule compared the 10 and approved."""
 
 from __future__ import annotations
 
@@ -13,17 +13,11 @@ from django.utils import timezone
 from accounts.models import User
 from inbox.rendering.blocks import blocks_in as blocks_on_page
 from inbox.rendering.json_text import read
+from tests.fixtures.answering_rules import run_rules
 from tests.inbox.person import Person
 from tests.types import MakeAnsweringRule, MakeDelivery
-from wake.answering import trials
-from wake.answering.trials import note_and_answer
 from wake.assignment.details import Details, blocks_in
 from wake.models import Delivery, Trial
-
-
-@pytest.fixture(autouse=True)
-def no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "SAMPLE", 2**256)
 
 
 @pytest.fixture
@@ -32,7 +26,7 @@ def small_amounts(make_answering_rule: MakeAnsweringRule) -> None:
 
 
 def approved(delivery: Delivery) -> bool:
-    note_and_answer(at=timezone.now() + timedelta(seconds=1))
+    run_rules(at=timezone.now() + timedelta(seconds=1))
     return Trial.objects.filter(delivery=delivery, approved_at__isnull=False).exists()
 
 

@@ -1,4 +1,4 @@
-"""Deep calls of a page allocate no memory for each of them."""
+"""Deep calls of a page do not allocate memory for each call."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def page_faults_of(function: Callable[[], object]) -> int:
 
 @pytest.mark.skipif(not hasattr(resource, "RUSAGE_THREAD"), reason="only Linux counts by thread")
 def test_no_depth_of_a_page_makes_calls_expensive() -> None:
-    """Each call that needs a new chunk of the interpreter's stack is a page fault."""
+    """Each call that needs a new chunk of the interpreter's stack causes a page fault."""
 
     def faults_at(depth: int) -> int:
         def view() -> HttpResponse:

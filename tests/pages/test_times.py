@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.utils import timezone
 
-from inbox.deadlines.wording import closes_soon, deadline_text, missed_text
+from inbox.reading.deadlines import closes_soon, deadline_text, missed_text
 from pages.times import amount, midnight, moment, when
 from wake.models import Delivery
 

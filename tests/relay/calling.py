@@ -17,18 +17,18 @@ State = Task.State
 IN_THE_END = datetime(2100, 1, 1, tzinfo=UTC)
 
 
-def queue_pushes() -> int:
+def queue_pushes(**limits: int) -> int:
     """Queues the pushes of everything that has happened, as a worker does."""
-    return push_queue.queue_due(at=IN_THE_END)
+    return push_queue.queue_due(at=IN_THE_END, **limits)
 
 
 def presence_of(card: Card, *, at: datetime) -> presence.Presence:
-    """Returns which connectors are online for the agent of a card, and its runs."""
+    """Returns which connectors of the card's agent are online, and the agent's runs."""
     return presence.of(presence.with_runs(Card.objects.filter(pk=card.pk)).get(), at=at)
 
 
 class Caller:
-    """Speaks one version to one agent, with a key or without."""
+    """Calls one agent in one version of the protocol, with a key or without."""
 
     def __init__(self, card: Card, version: str = "1.0", key: str = "") -> None:
         self.path = f"/{card}"

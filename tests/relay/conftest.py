@@ -18,7 +18,7 @@ from tests.relay.fake_connector import FakeConnector
 
 @pytest.fixture(autouse=True)
 def answered_at_once(settings: Any) -> None:
-    """A send does not wait for a connector that is there, unless its test is about that."""
+    """Keeps a send from waiting while a connector is online, except in tests about this waiting."""
     settings.WAKE_A2A_WAIT_SECONDS = 0
 
 
@@ -38,19 +38,19 @@ def caller_key(team: Team) -> CallerKey:
 
 @pytest.fixture
 def newer(card: Card, caller_key: CallerKey) -> Caller:
-    """Speaks 1.0 with that key."""
+    """Returns a caller that speaks 1.0 with `caller_key`."""
     return Caller(card, "1.0", caller_key.text)  # type: ignore[attr-defined]
 
 
 @pytest.fixture
 def older(card: Card, caller_key: CallerKey) -> Caller:
-    """Speaks 0.3 with the same key."""
+    """Returns a caller that speaks 0.3 with the same key."""
     return Caller(card, "0.3", caller_key.text)  # type: ignore[attr-defined]
 
 
 @pytest.fixture
 def other_caller(card: Card, team: Team) -> Caller:
-    """Speaks 1.0 with another key of the same team."""
+    """Returns a caller that speaks 1.0 with another key of the same team."""
     _, text = callers.mint(team, name="Somebody else", by=SYSTEM)
     return Caller(card, "1.0", text)
 
@@ -62,5 +62,5 @@ def either(request: pytest.FixtureRequest, newer: Caller, older: Caller) -> Call
 
 @pytest.fixture
 def connector(card: Card, key: ApiKey) -> FakeConnector:
-    """Returns a connector of the agent that has said hello."""
+    """Returns a connector of the agent that has sent its hello."""
     return FakeConnector(key)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from accounts.models import ApiKey
-from relay.connector.session import Session
+from relay.connector.session import ConnectorSession
 from relay.models import CallerKey, Card, Connector, Task
 from relay.protocol.dialects import Incoming
 from relay.tasks import sending
@@ -31,15 +31,15 @@ def ask(
 
 
 class FakeConnector:
-    """Has said `hello` already, unless `hello` is False."""
+    """Imitates a connector that has already sent `hello`, unless `hello` is False."""
 
     def __init__(self, key: ApiKey, *, at: datetime = T0, hello: bool = True, **said: Any) -> None:
-        self.session = Session(key, transport="websocket")
+        self.session = ConnectorSession(key, transport="websocket")
         self.said = {"protocol": 1, "instance_id": str(uuid.uuid4()), **said}
         if hello:
-            (self.welcome,) = self.tell("hello", at=at, **self.said)
+            (self.welcome,) = self.send_frame("hello", at=at, **self.said)
 
-    def tell(self, kind: str, *, at: datetime = T0, **fields: Any) -> list[Frame]:
+    def send_frame(self, kind: str, *, at: datetime = T0, **fields: Any) -> list[Frame]:
         return self.session.receive({"type": kind, **fields}, at=at)
 
     def look(self, *, at: datetime = T0) -> list[Frame]:
@@ -49,11 +49,11 @@ class FakeConnector:
         """Fetches the one waiting run, acknowledges it and returns its frame."""
         (frame,) = self.look(at=at)
         assert frame["type"] == "task", frame
-        assert self.tell("ack", at=at, **of(frame)) == []
+        assert self.send_frame("ack", at=at, **of(frame)) == []
         return frame
 
     def end(self, frame: Frame, state: str, *, at: datetime = T0, **result: Any) -> list[Frame]:
-        return self.tell("result", at=at, **of(frame), state=state, **result)
+        return self.send_frame("result", at=at, **of(frame), state=state, **result)
 
     @property
     def row(self) -> Connector:
@@ -65,5 +65,5 @@ def of(frame: Frame) -> Frame:
 
 
 def now(task: Task) -> Task:
-    """Returns the task as it is stored."""
+    """Returns the task as the database has it."""
     return Task.objects.select_related("status_message", "context").get(pk=task.pk)

@@ -1,8 +1,10 @@
-"""`make soak`: what takes too long for `make test`, with the figures of docs/reliability.md.
+"""`make soak` runs what takes too long for `make test`, and prints the figures of
+docs/reliability.md.
 
 An hour of load is scaled down to SOAK_SECONDS (default 300). The scenarios start their own
-PostgreSQL and Redis, except for the fuzzing: it uses SQLite, and DATABASE_URL or a PostgreSQL at
-127.0.0.1:5432. If scenarios are named as arguments, only those are run.
+PostgreSQL and Redis. Only the fuzzing does not: it runs on SQLite, and on the PostgreSQL that
+DATABASE_URL names, or else on one at 127.0.0.1:5432. If scenarios are named as arguments, only
+those are run.
 """
 
 from __future__ import annotations
@@ -23,18 +25,20 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
 import django
 
 django.setup()
-logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each of many thousand requests
+# The library httpx would log a line for each of many thousand requests.
+logging.getLogger("httpx").setLevel(logging.WARNING)
 
 from tests.soak import drain, kills, load  # noqa: E402 - they import models
 
 HOSTILE = "tests/stress/hostile"
-# Examples of each test: six make 5,100 requests from the OpenAPI, and five 10,000 bodies for MCP.
+# These are the numbers of examples of each test: six tests make 5,100 requests from the OpenAPI,
+# and five make 10,000 bodies for MCP.
 FUZZING = {f"{HOSTILE}/test_openapi.py": "850", f"{HOSTILE}/test_mcp.py": "2000"}
 DATABASES = ("", os.environ.get("DATABASE_URL") or "postgresql://postgres@127.0.0.1:5432/test")
 
 
 def fuzz(folder: Path) -> list[str]:
-    """Runs them on both databases, with new examples each time."""
+    """Runs the tests on both databases, each time with new examples."""
     told = []
     for (path, examples), url in itertools.product(FUZZING.items(), DATABASES):
         command = [sys.executable, "-m", "pytest", "-q", path]

@@ -1,4 +1,5 @@
-"""A receiver that fails comes back to thousands of callbacks that wait for it."""
+"""Thousands of callbacks wait for a receiver that failed, and are sent when the receiver works
+again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Senders are killed by kill -9 again and again while answers flow."""
+"""Senders die by kill -9 again and again while answers flow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents deliver and poll and people answer, while one part after the other breaks."""
+"""Agents deliver and poll, and people answer, while one part of the server after another breaks."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ from tests.wake.server.edge.test_idle_sockets import ANNOUNCED, IDLE, idle
 from wake.server.run import roles
 
 SECONDS = int(os.environ.get("SOAK_SECONDS", "300"))
-# Each waits for its answer before it sends on: eight agents made 72 deliveries a second at most,
-# however fast the server was, and thirty only delay each other on two cores.
+# Each agent waits for its answer before it sends on. Eight agents made at most 72 deliveries a
+# second, however fast the server was. Thirty agents only delay each other on two cores.
 AGENTS, PEOPLE = 20, 8
 WEB_PROCESSES = 2  # as on a machine of two cores (wake/server/run/roles.py)
 DELIVERIES, POLLS, ANSWERS = 100, 100, 10  # a second
 OUTAGE_SECONDS = 5
-# What a fault may delay after it is over: a lease of a killed sender runs for a minute.
+# Callbacks may be late even when a fault is over, because the lease of a killed sender runs for a
+# minute.
 SETTLING_SECONDS = 3
 
 
@@ -51,7 +52,7 @@ class Soak:
     codes: Counter[int] = field(default_factory=Counter)
     took: list[float] = field(default_factory=list)
     faults: list[tuple[str, float, float]] = field(default_factory=list)
-    # The thread that holds it stops and starts worker and beat.
+    # Only the thread that holds this lock stops and starts worker and beat.
     in_charge: threading.Lock = field(default_factory=threading.Lock)
     started_again: int = 0
 
@@ -90,7 +91,7 @@ for number in range({agents}):
 
 @contextmanager
 def _supervised(soak: Soak) -> Iterator[None]:
-    """A worker or beat that ends by itself is started again, as in docker-compose.yml."""
+    """Restarts a worker or beat that ends by itself, as docker-compose.yml does."""
     over = threading.Event()
 
     def look() -> None:
@@ -119,7 +120,8 @@ def _all(soak: Soak, keys: list[str]) -> None:
         *[lambda n=n, key=key: _deliver(soak, n, key) for n, key in enumerate(keys)],
         *[lambda key=key: _poll(soak, key) for key in keys],
         *[lambda: _answer(soak)] * PEOPLE,
-        within_seconds=2 * SECONDS,  # the last share of time, and restarts, come on top
+        # The last fault and the restarts take additional time.
+        within_seconds=2 * SECONDS,
     )
 
 
@@ -130,7 +132,7 @@ def _deliver(soak: Soak, number: int, key: str) -> None:
         began = time.monotonic()
         pk = agent.deliver(once=once, callback=soak.ledger.receivers[0].url)
         soak.took.append(time.monotonic() - began)
-        soak.ledger.told_agent(once, pk, has_callback=True)
+        soak.ledger.record_delivery(once, pk, has_callback=True)
         soak.to_answer.append(pk)
     soak.codes.update(agent.codes)
     agent.client.close()
@@ -158,7 +160,7 @@ def _answer(soak: Soak) -> None:
             pk = soak.to_answer.pop()
             while not _is_answered(soak, alice, pk):
                 time.sleep(0.2)
-            soak.ledger.told_person(pk, "approved")
+            soak.ledger.record_answer(pk, "approved")
     alice.client.close()
 
 
@@ -170,7 +172,8 @@ def _is_answered(soak: Soak, alice: PersonAt, pk: str) -> bool:
         if page.status_code != 200:
             return False
         if not (shown := hash_in(page.text)):
-            return True  # it was stored, and the server was killed before it could say so
+            # The answer was stored, but the server was killed before it could confirm this.
+            return True
         answer = alice.send(pk, content_hash=shown, status="approved")
     except httpx.TransportError:
         return False
@@ -179,7 +182,7 @@ def _is_answered(soak: Soak, alice: PersonAt, pk: str) -> bool:
 
 
 def _paced(soak: Soak, a_second: float) -> Iterator[int]:
-    """So many turns a second; what an outage made late is not made up for."""
+    """Yields so many turns a second, and does not make up for turns that an outage delayed."""
     due = time.monotonic() + random.random() / a_second  # noqa: S311 - it protects no secret
     for turn in count():
         if soak.finished.wait(max(0.0, due - time.monotonic())):
@@ -189,17 +192,17 @@ def _paced(soak: Soak, a_second: float) -> Iterator[int]:
 
 
 def _break_things(soak: Soak) -> None:
-    """Each fault has its share of the time: quiet before, then broken, then whole again."""
+    """Gives each fault its share of the time: first quiet, then broken, then whole again."""
     share = SECONDS / len(FAULTS)
     for name, fault in FAULTS.items():
         time.sleep(max(0.0, share - OUTAGE_SECONDS))
-        with _noted(soak, name):
+        with _recorded(soak, name):
             fault(soak)
     time.sleep(share)
 
 
 @contextmanager
-def _noted(soak: Soak, name: str) -> Iterator[None]:
+def _recorded(soak: Soak, name: str) -> Iterator[None]:
     began = time.time()
     yield
     soak.faults.append((name, began, time.time()))
@@ -235,8 +238,8 @@ def _postgresql_frozen(soak: Soak) -> None:
 
 
 def _idle_sockets(soak: Soak) -> None:
-    """More clients than the web server has threads begin a delivery and send no more; everybody
-    else is served."""
+    """Lets more clients than the web server has threads begin a delivery and send no more. The
+    server still answers everybody else."""
     before = len(soak.ledger.acknowledged)
     with idle(soak.web.origin, IDLE, ANNOUNCED["by its length"]):
         for _ in range(OUTAGE_SECONDS):
@@ -247,8 +250,8 @@ def _idle_sockets(soak: Soak) -> None:
 
 
 def _skewed_clock(soak: Soak) -> None:
-    """A web server whose clock is ten minutes ahead joins. What is delivered to it with a deadline
-    of one minute waits there and elsewhere, and can be answered."""
+    """Starts a web server whose clock is ten minutes ahead. A delivery with a deadline of one
+    minute waits on both servers, and can be answered."""
     skewed = soak.site.start_web("wsgi", 1, WAKE_TEST_CLOCK_AHEAD="600")
     key, ledger = soak.site.key["key"], soak.ledger
     agent, agent_elsewhere = AgentAt(skewed.origin, key), AgentAt(soak.web.origin, key)
@@ -261,12 +264,12 @@ def _skewed_clock(soak: Soak) -> None:
             once = f"skewed-{turn}"
             callback = ledger.receivers[0].url
             pk = agent.deliver(once=once, callback=callback, timeout_seconds=60)
-            ledger.told_agent(once, pk, has_callback=True)
+            ledger.record_delivery(once, pk, has_callback=True)
             for polled in (agent.get(pk), agent_elsewhere.get(pk)):
                 assert polled.json()["status"] == "pending", polled.text
             while not _is_answered(soak, alice, pk):
                 time.sleep(0.2)
-            ledger.told_person(pk, "approved")
+            ledger.record_answer(pk, "approved")
         soak.codes.update(agent.codes + agent_elsewhere.codes)
     skewed.kill()
 

@@ -1,8 +1,8 @@
 """ "The test of every decision: the specification's own client code, unchanged, works against this
 server." (docs/protocol.md)
 
-The snippets in clients/ are the specification's. They run against a server that listens, in a
-namespace of their own where only `time.sleep` is ours: it lets people answer meanwhile.
+The snippets in clients/ are the specification's. The snippets run against a server that listens, in
+a namespace of their own. Only `time.sleep` is replaced, so that people answer meanwhile.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ CLIENTS = Path(__file__).parent / "clients"
 
 
 class Enough(Exception):
-    """It has polled as often as the test wants to see."""
+    """The program has polled as often as the test wants to see."""
 
 
 class Program:
-    """One of the specification's programs, and what it called."""
+    """Runs one of the specification's programs, and records what the program called."""
 
     def __init__(self, name: str) -> None:
         self.source = (CLIENTS / f"{name}.txt").read_text()
@@ -72,8 +72,8 @@ class Program:
 def environment(
     live_server: LiveServer, agent: Agent, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str], None]:
-    """Sets what each of the documents tells to set; they mean two different things by
-    WAKE_ENDPOINT."""
+    """Sets the variables that each of the documents requires. The two documents mean different
+    things by WAKE_ENDPOINT."""
 
     def set_up(prefix: str) -> None:
         monkeypatch.setenv("WAKE_ENDPOINT", f"{live_server.url}{prefix}")
@@ -201,7 +201,7 @@ def test_the_bulk_polling_loop_dispatches_every_answer_once(
 
 
 class _Countdown:
-    """True until it was ticked so many times."""
+    """Is true until tick() was called `times` times."""
 
     def __init__(self, times: int) -> None:
         self.times = times

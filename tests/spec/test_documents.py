@@ -24,7 +24,7 @@ def openapi(db: None) -> dict[str, Any]:
 
 
 def fits(openapi: dict[str, Any], path: str, method: str, answer: Any) -> None:
-    """The body fits what the document says of this path, method and status code."""
+    """Checks that the body fits what the document says of this path, method and status code."""
     responses = openapi["paths"][path][method]["responses"]
     media = responses[str(answer.status_code)]["content"]["application/json"]["schema"]
     schema = {**media, "components": openapi["components"]}
@@ -48,7 +48,10 @@ def test_it_describes_the_endpoints_once_each(openapi: dict[str, Any]) -> None:
         "/wake/v1/blobs": {"post"},
         "/wake/v1/response/{delivery_id}": {"get"},
         "/wake/v1/responses": {"get"},
+        "/wake/v1/receipt/{delivery_id}": {"get"},
         "/wake/v1/withdraw/{delivery_id}": {"post"},
+        "/wake/v1/claim/{delivery_id}": {"get", "post"},
+        "/wake/v1/outcome/{delivery_id}": {"post"},
     }
 
 
@@ -127,7 +130,8 @@ def test_real_read_errors_match_the_schema(
 def test_the_request_schema_accepts_what_the_server_accepts(
     openapi: dict[str, Any], caller: AgentClient
 ) -> None:
-    """One of each: a payload is valid by the document exactly where the server says 201."""
+    """Tries one payload of each kind. A payload is valid by the document exactly if the server
+    answers 201."""
     schema = {
         "$ref": "#/components/schemas/DeliveryPayload",
         "components": openapi["components"],

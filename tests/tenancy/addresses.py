@@ -1,7 +1,7 @@
-"""Every address of the server, as the URLconf has them, and what its parameters are ids of.
+"""Lists every address of the server from the URLconf, and the kind of object that its parameters
+identify.
 
-A new address below a room that is known is covered by itself. A new kind of room has to be told
-once, in ROOMS.
+A new address below a known room needs no change here. A new kind of room needs one line in ROOMS.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from tests.tenancy.team_data import TeamData
 PARAMETER = re.compile(r"<(?:(?P<kind>\w+):)?(?P<name>\w+)>")
 MISSING = {"int": 2_000_000_000, "slug": "nobody-there"}
 
-# What stands before the first parameter and up to the last one, and whose ids those are.
+# Maps the part of a route up to its last parameter to a function that returns the ids of the
+# objects.
 ROOMS: dict[str, Callable[[TeamData], Any]] = {
     "deliveries/<uuid:pk>": lambda data: data.delivery.pk,
     "deliveries/<uuid:pk>/comments/<uuid:comment>": lambda data: (
@@ -64,6 +65,8 @@ ROOMS: dict[str, Callable[[TeamData], Any]] = {
         data.answering_rule.pk,
     ),
     "settings/allowlist/<slug:slug>": lambda data: data.team.slug,
+    "settings/gates/<slug:slug>": lambda data: data.team.slug,
+    "settings/gates/<slug:slug>/<uuid:pk>": lambda data: (data.team.slug, data.gate.pk),
     "settings/retention/<slug:slug>": lambda data: data.team.slug,
     "settings/teams/<slug:slug>": lambda data: data.team.slug,
     "settings/members/<slug:slug>": lambda data: data.team.slug,
@@ -76,18 +79,25 @@ ROOMS: dict[str, Callable[[TeamData], Any]] = {
     "@<str:handle>/<str:name>": lambda data: (data.team.slug, data.agent.agent_id),
     "wake/v1/response/<str:delivery_id>": lambda data: data.delivery.pk,
     "wake/v1/withdraw/<str:delivery_id>": lambda data: data.delivery.pk,
+    "wake/v1/claim/<str:delivery_id>": lambda data: data.response.delivery_id,
+    "wake/v1/outcome/<str:delivery_id>": lambda data: data.delivery.pk,
+    "wake/v1/receipt/<str:delivery_id>": lambda data: data.response.delivery_id,
+    # A tile has hashes of the entries of all teams, and is public.
+    "log/tile/<path:path>": lambda data: "0/000",
     "admin/accounts/agent/<uuid:agent_id>": lambda data: data.agent.pk,
     "admin/accounts/agent/<uuid:agent_id>/keys/<uuid:key_id>": lambda data: (
         data.agent.pk,
         data.key.pk,
     ),
+    "admin/accounts/gate/<uuid:gate_id>": lambda data: data.gate.pk,
     "admin/accounts/user/<id>": lambda data: data.owner.pk,
     "admin/r/<path:content_type_id>/<path:object_id>": lambda data: ("1", data.team.pk),
 }
-# Without a sign-in: the sign-in itself, what a browser needs to install Wake, and the stream, which
-# is empty then.
+# These addresses need no sign-in: the sign-in itself, what a browser needs to install Wake, and the
+# stream, which is empty without a sign-in.
 PUBLIC = ("login/", "logout/", "live", "manifest.webmanifest", "offline/", "service-worker.js")
-# The links in mails, and that to a file of a task, are secrets of their own, and ask for no team.
+# The links in mails, and the link to a file of a task, are secrets of their own, and belong to no
+# team.
 OF_NO_TEAM = {
     "login/reset/<str:uidb64>/<str:token>",
     "login/address/<str:token>",
@@ -113,7 +123,7 @@ class Address:
 
     @property
     def is_protocol(self) -> bool:
-        names = ("wake", "^wake", "mcp", "@", "connect", ".well-known", "artifacts")
+        names = ("wake", "^wake", "mcp", "@", "connect", ".well-known", "artifacts", "log/")
         return self.route.startswith((*names, "healthz", "readyz", "csp-reports", "slack"))
 
     def path_in(self, data: TeamData) -> str:
@@ -146,7 +156,8 @@ def _walk(resolver: URLResolver, before: str = "") -> Iterator[Address]:
     for pattern in resolver.url_patterns:
         route = f"{before}{pattern.pattern}"
         if isinstance(pattern, URLPattern):
-            # Written as regular expressions: what is not there, and the admin's list of an app.
+            # These addresses are written as regular expressions: missing paths, and the admin's
+            # list of an app.
             if "(?" not in route:
                 yield Address(route)
         else:

@@ -11,21 +11,24 @@ from django.apps import apps
 from django.db.models import Model
 from django.utils import timezone
 
-from accounts.agents import aliases, keys, signing_secrets
+from accounts.access import invitations
+from accounts.agents import aliases, gates, keys, signing_secrets
 from accounts.audit import SYSTEM, person, record
 from accounts.models import (
     Agent,
     ApiKey,
     AuditEvent,
+    CheckpointSending,
     ClaimedId,
+    Gate,
     Invitation,
+    LogCheckpoint,
     Membership,
     Passkey,
     Team,
     User,
 )
-from accounts.teams import invitations
-from inbox.answering.batches import Batch
+from inbox.answering.batches.batches import AnswerBatch
 from inbox.models import Channel, Comment, NotificationRule, PushKey, SavedReply
 from relay.cards import callers
 from relay.cards.publishing import publish
@@ -33,6 +36,7 @@ from relay.models import CallerKey, Card, Task
 from relay.protocol.dialects import Incoming
 from relay.tasks import sending
 from tests.fixtures.answering_rules import answering_terms
+from tests.fixtures.authenticator import Authenticator
 from tests.fixtures.rules import terms_with
 from tests.inbox.person import Person
 from tests.wake.blobs.drawing import drawn
@@ -86,6 +90,9 @@ class TeamData:
     blob: UploadedBlob
     channel: Channel
     passkey: Passkey
+    gate: Gate
+    checkpoint: LogCheckpoint
+    sending: CheckpointSending
 
     def row_of(self, model: type[Model]) -> Any:
         """Returns the id of the object of this model, for the admin."""
@@ -163,13 +170,27 @@ def build(team: Team, *, words: str) -> TeamData:
         words, team, owner, agent, key, text, delivery, response, callback, attempt, target, host,
         saved_reply, comment, event, batch, caller_key, claim, card, task, membership, invitation,
         rule, answering_rule, blob, _channel(team, words), _passkey(owner, words),
+        _gate(agent, words), *_checkpoint(team),
     )  # fmt: skip
+
+
+def _gate(agent: Agent, words: str) -> Gate:
+    name = f"{words} gate"
+    return gates.issue(agent.team, name=name, agents=[agent], by=SYSTEM, at=timezone.now())[0]
+
+
+def _checkpoint(team: Team) -> tuple[LogCheckpoint, CheckpointSending]:
+    """Stores a checkpoint and its sending, which belong to the server, for the admin."""
+    checkpoint = LogCheckpoint.objects.create(
+        size=team.pk, root="0" * 64, note="A note.", made_at=timezone.now()
+    )
+    return checkpoint, checkpoint.sendings.create(kind=CheckpointSending.Kind.GIT)
 
 
 def _passkey(owner: User, words: str) -> Passkey:
     credential_id = words.encode()
     return Passkey.objects.create(
-        user=owner, name=words, credential_id=credential_id, public_key=b"key"
+        user=owner, name=words, credential_id=credential_id, public_key=Authenticator().public_key()
     )
 
 
@@ -188,15 +209,15 @@ def _channel(team: Team, words: str) -> Channel:
 
 
 def everything() -> dict[str, list[dict[str, Any]]]:
-    """Returns every row of the project, by model. The server's own key of web push is none of
-    anyone's: it is made when the page that needs it is first opened."""
+    """Returns every row of the project, by model. Leaves out the server's own key of web push,
+    because the key belongs to no one, and is made when the page that needs it is first opened."""
     models = [model for app in ("accounts", "wake", "inbox", "relay") for model in _models(app)]
     models.remove(PushKey)
     return {model.__name__: list(model._base_manager.order_by("pk").values()) for model in models}
 
 
 def without_own_channels(rows: dict[str, Any]) -> dict[str, Any]:
-    """Leaves out the channels that people added for themselves, and what these tell."""
+    """Leaves out the channels that people added for themselves, and what these channels send."""
     of_teams = [row for row in rows["Channel"] if row["team_id"] is not None]
     ids = {row["id"] for row in of_teams}
     rules = [row for row in rows["NotificationRule"] if row["channel_id"] in ids]
@@ -224,7 +245,7 @@ def _delivery(agent: Agent, words: str, **fields: Any) -> Delivery:
 def _batch(owner: User, response: Response) -> UUID:
     """Stores a batch in the owner's session."""
     session = Person(owner).client.session
-    batch = Batch(uuid4(), "", [(response.delivery_id, "approved", "sent")])
+    batch = AnswerBatch(uuid4(), "", [(response.delivery_id, "approved", "sent")])
     batch.store(session)
     session.save()
     return batch.id

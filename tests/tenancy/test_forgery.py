@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.audit import person
 from accounts.models import User
-from accounts.sign_in import one_time_codes, second_factor
+from accounts.sign_in.two_step import one_time_codes, second_factor
 from tests.fixtures.agent_client import AgentClient
 from tests.fixtures.people import PASSWORD
 from tests.fixtures.strict_client import Client
@@ -28,7 +28,8 @@ NOT_OURS = "this form has expired"
 
 @pytest.fixture
 def browser(alice: User) -> Client:
-    """Hers, and she may do everything; it looks at tokens, as a server does."""
+    """Returns Alice's browser. Alice may do everything, and the client sends form tokens as a real
+    browser does."""
     alice.is_staff = alice.is_superuser = True
     alice.save()
     browser = Client(sends_tokens=False)
@@ -53,7 +54,7 @@ def test_no_page_accepts_a_form_of_another_site(
 
 @pytest.mark.parametrize("token", ["", "x" * 64])
 def test_a_form_with_the_csrf_token_is_accepted(browser: Client, token: str) -> None:
-    """Or the test above would be true of a server that takes nothing."""
+    """Otherwise a server that refuses everything would pass the test above."""
     browser.get("/settings/profile/")
     ours = browser.cookies[settings.CSRF_COOKIE_NAME].value
 
@@ -68,13 +69,13 @@ def test_a_form_with_the_csrf_token_is_accepted(browser: Client, token: str) -> 
 def test_the_protocol_sees_no_cookie(
     browser: Client, ours: TeamData, subtests: pytest.Subtests
 ) -> None:
-    """What it is asked for with a person's cookies it answers as if there were none."""
+    """With a person's cookies, the protocol answers a request as if there were none."""
     nobody, before = Client(), everything()
 
     for address in addresses.OF_PROTOCOL:
         with subtests.test(address.route):
             path = address.path_to_nothing()
-            cache.clear()  # or the limit of bad keys would answer instead
+            cache.clear()  # otherwise the limit of bad keys would answer
             for method in ["get", *UNSAFE]:
                 answer, known = getattr(browser, method)(path), getattr(nobody, method)(path)
                 assert (answer.status_code, answer.headers) == (known.status_code, known.headers)
@@ -129,7 +130,8 @@ def _key(client: Client) -> str:
 
 
 def _in_her_app(alice: User) -> str:
-    """A secret, whose first code was shown a minute ago."""
+    """Sets up an app for Alice that showed its first code a minute ago, and returns the app's
+    secret."""
     secret, at = one_time_codes.new_secret(), timezone.now() - timedelta(minutes=1)
     assert second_factor.turn_on(alice, secret, _code(secret, at), by=person(alice), at=at)
     return secret

@@ -1,5 +1,5 @@
-"""No text in a query or a form makes a page fail: U+0000, which PostgreSQL stores in no text, and
-numbers that Python refuses to read."""
+"""No text in a query or a form makes a page fail, neither U+0000, which PostgreSQL cannot store,
+nor a number that Python refuses to read."""
 
 from __future__ import annotations
 

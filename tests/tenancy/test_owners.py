@@ -1,4 +1,4 @@
-"""The page and the verb both check that a person owns the team."""
+"""The page and the action behind it both check that a person owns the team."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
 def test_an_owner_demoted_before_the_lock_changes_nothing(
     what: str, ours: TeamData, alices: Person
 ) -> None:
-    """Another owner was quicker by the moment between the page's look and the change, and what the
-    former owner asked for was done all the same."""
+    """Another owner takes the role away, between the page's check and the change. The former
+    owner's request used to be done all the same."""
     path, form = CHANGES[what]
     given = {name: str(value).format(**vars(ours)) for name, value in form.items()}
     if what == "resume":
@@ -66,7 +66,7 @@ def test_an_owner_demoted_before_the_lock_changes_nothing(
 
 
 def _loses_the_team(user: User) -> Callable[..., Any]:
-    """As the transaction begins, which a test sees as a savepoint."""
+    """Takes the role away as the transaction begins, which a test sees as a savepoint."""
 
     def run(execute: Any, sql: str, *rest: Any) -> Any:
         if sql.startswith("SAVEPOINT"):

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.models import User
-from accounts.sign_in import sessions as sign_ins
+from accounts.sign_in.browsers import session_names
 from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person
 from tests.tenancy import addresses
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 DOCUMENT = Path(__file__).parent.parent.parent / "docs/permissions.md"
 LINE = re.compile(r"^\| (GET|POST) \| `(/\S*)` \|([^|]*)\|(.*)\|$", re.MULTILINE)
 ROLES = ("nobody", "stranger", "reader", "reviewer", "owner")
-# An owner's look-up asks a name server.
+# This look-up of an owner asks a name server.
 ASKS_ELSEWHERE = "/settings/allowlist/<slug:slug>/look-up"
 
 Table = dict[tuple[str, str], dict[str, str]]
@@ -43,7 +43,7 @@ def table() -> Table:
 
 
 def stars() -> dict[tuple[str, str], bool]:
-    """Whether each line bears one: the password again."""
+    """Returns whether a line has a star, which stands for the password again."""
     lines = LINE.findall(DOCUMENT.read_text())
     return {(method, route): what.endswith("* ") for method, route, what, _ in lines}
 
@@ -117,7 +117,7 @@ def test_every_role_has_the_permissions_of_the_table(
             elif set(line.values()) == {"link"}:
                 assert len(set(outcomes.values())) == 1, "The link alone counts, not who has it."
             elif line["reader"] == "own":
-                others = [outcomes[role] for role in ROLES[:-1]]  # it is the owner's
+                others = [outcomes[role] for role in ROLES[:-1]]  # the owner alone may do it
                 assert others == ["sign in", "not there", "not there", "not there"]
             else:
                 assert outcomes == {role: line[role] for role in outcomes}
@@ -128,7 +128,7 @@ def test_only_starred_actions_ask_for_the_password_again(
     ours: TeamData, alice: User, subtests: pytest.Subtests
 ) -> None:
     session = Person(alice).client.session
-    session[sign_ins.PASSWORD] = 0
+    session[session_names.PASSWORD] = 0
     session.save()
 
     for (method, route), bears_one in stars().items():

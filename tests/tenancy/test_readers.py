@@ -15,7 +15,7 @@ from tests.tenancy.test_other_teams import NOT_THERE, fields, names_in_forms
 pytestmark = pytest.mark.slow
 
 # A reader may comment, snooze, mark as read and take back an answer of their own (there is none
-# here): that changes nothing of other people.
+# here). These actions change nothing for other people.
 THEIR_OWN = {
     "deliveries/<uuid:pk>/comments",
     "deliveries/<uuid:pk>/snooze",
@@ -25,7 +25,7 @@ THEIR_OWN = {
 }
 # Every member may leave a team.
 GOING = "settings/members/<slug:slug>/leave/"
-# Afterwards there is no session to try others with.
+# Afterwards there is no session for the other addresses.
 THE_END = {"logout/", "settings/data/remove/"}
 OF_A_PERSON = {
     "AuditEvent",

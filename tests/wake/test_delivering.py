@@ -1,5 +1,5 @@
-"""A delivery is the same row as one statement and as steps, and what has changed since its sender
-was read counts (docs/decisions/0066-a-verb-is-told-once.md)."""
+"""A delivery is the same row whether one statement or several steps store it. Changes count, too,
+that were made after the delivery's sender was read (docs/decisions/0066-a-verb-is-told-once.md)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from django.utils import timezone
 from accounts.agents import keys
 from accounts.agents.quota import AgentPaused, Allowance, KeyEnded, QuotaSpent
 from accounts.models import Absence, Agent, ApiKey, AuditEvent, Membership, User
-from database import outages, write_chains
+from database import outages
 from database.compiled_queries import fields_of
 from database.idempotency import Idempotency
+from tests.fixtures import wrapped
 from tests.fixtures.agent_client import AgentClient
-from tests.types import MakeRule
+from tests.types import MakeRule, UseSteps
 from wake.deliveries import deliver
 from wake.models import AssignedPerson, Assignment, Delivery
 from wake.models.delivering import delivering
+from wake.proof.digest import content_digest
 
 pytestmark = pytest.mark.skipif(not settings.DATABASE_URL, reason="about PostgreSQL")
 
@@ -43,6 +45,8 @@ ALL: dict[str, Any] = {
     "priority": "high",
     "quorum": 2,
     "irreversible": True,
+    "claim_within_seconds": 60,
+    "digest": True,
     "extensions": {"more": ["of", {"it": None}]},
 }
 
@@ -50,12 +54,6 @@ ALL: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def compiled_again() -> Iterator[None]:
     yield
-    delivering.cache_clear()
-
-
-def in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Has chains of writes run step by step from now on, as on SQLite."""
-    monkeypatch.setattr(write_chains, "_OneStatement", write_chains._Steps)
     delivering.cache_clear()
 
 
@@ -68,13 +66,14 @@ def test_both_ways_store_the_same(
     once: Idempotency | None,
     is_encrypted: bool,
     settings: Any,
-    monkeypatch: pytest.MonkeyPatch,
+    use_steps: UseSteps,
 ) -> None:
     settings.WAKE_ENCRYPT_CONTENT = is_encrypted
     at = timezone.now()
 
     at_once = _delivered(key, fields, once, at=at)
-    in_steps(monkeypatch)
+    use_steps()
+    delivering.cache_clear()
     step_by_step = _delivered(key, fields, once, at=at + timedelta(hours=25))
 
     assert at_once == step_by_step
@@ -82,7 +81,7 @@ def test_both_ways_store_the_same(
 
 @pytest.mark.parametrize("only_they", [False, True])
 def test_both_ways_assign_the_same(
-    key: ApiKey, make_rule: MakeRule, bob: User, only_they: bool, monkeypatch: pytest.MonkeyPatch
+    key: ApiKey, make_rule: MakeRule, bob: User, only_they: bool, use_steps: UseSteps
 ) -> None:
     make_rule(people=[bob], role="owner", only_they=only_they, needed=3)
     carla = User.objects.create_user("carla@example.com")
@@ -102,7 +101,8 @@ def test_both_ways_assign_the_same(
 
     deliver(key.agent, key=key, at=at, **REQUIRED)
     at_once = assigned()
-    in_steps(monkeypatch)
+    use_steps()
+    delivering.cache_clear()
 
     assert at_once == assigned()
     assert [person["name"] for person in at_once[1]] == ["alice", "bob", "carla"]
@@ -111,12 +111,15 @@ def test_both_ways_assign_the_same(
 def _delivered(
     key: ApiKey, fields: dict[str, Any], once: Idempotency | None, *, at: datetime
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], Allowance | None]:
-    """Returns everything that is stored, its times counted from `at`."""
+    """Returns everything that is stored. Times count from `at`."""
     delivered = deliver(key.agent, key=key, idempotency=once, address="192.0.2.1", at=at, **fields)
     row = Delivery.objects.get(pk=delivered.delivery.pk)
     for name in ("created_at", "activity_at", "expires_at"):
         assert getattr(delivered.delivery, name) == getattr(row, name)
     event = AuditEvent.objects.get(event="delivery.received", object_id=str(row.pk))
+    # The nonce is different each time, and so is the digest.
+    assert event.detail.pop("content_hash") == row.content_hash == content_digest(row, files=[])
+    row.nonce = row.content_hash = ""
     agent, spent = Agent.objects.get(pk=key.agent_id), ApiKey.objects.get(pk=key.pk)
     now_us = (at - datetime.fromtimestamp(0, at.tzinfo)) // timedelta(microseconds=1)
     stamps = {"activity_us": agent.activity_us - now_us, "quota_us": spent.quota_us - now_us}
@@ -134,7 +137,7 @@ def _members(row: Model, but: str, *, at: datetime) -> dict[str, Any]:
     return {
         name: value - at if isinstance(value, datetime) else value
         for name, value in members.items()
-        if name != "idempotency_key"  # the later one takes it over
+        if name != "idempotency_key"  # the later delivery takes the Idempotency-Key over
     }
 
 
@@ -201,16 +204,17 @@ def test_a_rule_that_was_made_since_assigns_the_delivery(
 
 
 def test_a_delivery_that_never_finds_the_team_as_it_was_read_is_asked_to_repeat(
-    key: ApiKey, monkeypatch: pytest.MonkeyPatch
+    key: ApiKey,
 ) -> None:
-    def changed(key: ApiKey, *, at: datetime) -> ApiKey:
-        Agent.objects.filter(pk=key.agent_id).update(rules_version=F("rules_version") + 1)
-        return key
+    def change() -> None:
+        Agent.objects.update(rules_version=F("rules_version") + 1)
 
     Agent.objects.filter(pk=key.agent_id).update(rules_version=1)
-    monkeypatch.setattr(keys, "look_up_again", changed)
 
-    with pytest.raises(outages.Contended) as failure:
+    with (
+        wrapped.after(keys, "look_up_again", change),
+        pytest.raises(outages.Contended) as failure,
+    ):
         deliver(key.agent, key=key, at=timezone.now(), **REQUIRED)
 
     assert outages.will_pass(failure.value)

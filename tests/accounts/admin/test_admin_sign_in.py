@@ -144,7 +144,7 @@ def test_signing_out_of_the_admin_is_audited(operator: Client) -> None:
 
 
 def test_staff_change_their_password_on_the_page_for_everyone(operator: Client) -> None:
-    """Where tries are counted and the event is recorded."""
+    """The inbox's sign-in counts the tries and records the event."""
     path = "/admin/password_change/"
 
     for answer in (operator.get(path), operator.post(path, by_hand=True)):

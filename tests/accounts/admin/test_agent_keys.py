@@ -275,7 +275,7 @@ def test_the_audit_names_the_person_and_their_address(
 def test_more_keys_than_the_limit_are_refused_with_a_sentence(
     operator: Client, agent: Agent
 ) -> None:
-    row, *_ = (keys.mint(agent, by=SYSTEM)[0] for _ in range(keys.MOST_USABLE))
+    row, *_ = (keys.mint(agent, by=SYSTEM)[0] for _ in range(keys.MAX_USABLE))
     forms: list[tuple[str, dict[str, str]]] = [
         (url(agent, "issue_key"), {"mode": "live"}),
         (url(agent, "rotate_key", row.pk), {"overlap": "3600"}),
@@ -287,4 +287,4 @@ def test_more_keys_than_the_limit_are_refused_with_a_sentence(
 
     row.refresh_from_db()
     assert row.expires_at is None
-    assert agent.keys.count() == keys.MOST_USABLE
+    assert agent.keys.count() == keys.MAX_USABLE

@@ -48,8 +48,8 @@ def test_a_limit_that_lowers_nothing_is_refused(
 
 
 def test_saving_the_page_writes_nothing_else(operator: Client, agent: Agent) -> None:
-    """Each column as it was when the page was read would set the stamp back by which the agent
-    sweeps."""
+    """If the page saved every column with the value that it had read, the stamp by which the agent
+    sweeps would be set back."""
     with CaptureQueriesContext(connection) as asked:
         save(operator, agent, "10")
 

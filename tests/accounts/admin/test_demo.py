@@ -55,6 +55,15 @@ def test_it_shows_every_kind_of_delivery_and_of_answer(alice: User) -> None:
     assert "29 new deliveries are in the inbox of Garden" in output
 
 
+def test_two_approvals_were_used_with_different_outcomes(client: Client, alice: User) -> None:
+    demo()
+
+    assert delivery("rollback-plan-2").outcomes.get().status == "done"
+    assert delivery("interview-guide").outcomes.get().status == "failed"
+    client.force_login(alice)
+    assert "Failed after you approved" in client.get("/").content.decode()
+
+
 def test_run_twice_it_adds_nothing_twice(alice: User) -> None:
     demo()
     before = [model.objects.count() for model in COUNTED]  # type: ignore[attr-defined]
@@ -186,7 +195,8 @@ def test_the_inbox_shows_it_and_none_of_it_acts(client: Client, alice: User) -> 
 
 @pytest.mark.parametrize("one", delivery_bodies(), ids=lambda one: one["name"])
 def test_an_agent_could_have_sent_each_delivery(one: dict[str, Any]) -> None:
-    """The wire's own rules: lengths, enums, ranges (docs/protocol.md, Errors)."""
+    """The rules of the protocol hold for the demo, too: lengths, enums, ranges (docs/protocol.md,
+    Errors)."""
     body = {
         "agent_id": one.get("as", one["agent"]),
         "provider": "claude",

@@ -14,13 +14,14 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.agents import keys, registration, signing_secrets
+from accounts.agents import gates, keys, registration, signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import (
     Agent,
     ApiKey,
     AuditEvent,
     ClaimedId,
+    Gate,
     Passkey,
     SigningSecret,
     Team,
@@ -51,6 +52,7 @@ READ_ONLY = [
     CallerKey,
     Card,
     Delivery,
+    Gate,
     Passkey,
     Response,
     UploadedBlob,
@@ -65,8 +67,8 @@ def page(model: Any, name: str, *args: Any) -> str:
 
 @pytest.fixture
 def fill(team: Team, alice: User, bob: User, answer: Answer) -> Callable[[int], None]:
-    """That many agents, each with two keys, a secret and an answered delivery that is called
-    back."""
+    """Creates this many agents, each with two keys, a secret and an answered delivery that is
+    called back."""
     from wake.deliveries import deliver
 
     CallbackHost.objects.create(team=team, pattern="hooks.example.com")
@@ -78,6 +80,7 @@ def fill(team: Team, alice: User, bob: User, answer: Answer) -> Callable[[int], 
             ClaimedId.objects.create(agent=agent, pattern="team-a/*")
             key, _text = keys.mint(agent, by=SYSTEM)
             caller, _text = callers.mint(team, name="Some caller", by=SYSTEM)
+            gates.issue(team, name="Some gate", agents=[agent], by=SYSTEM, at=timezone.now())
             publish(agent, by=SYSTEM, at=timezone.now(), callers=[caller])
             keys.rotate(key, by=SYSTEM, overlap=timedelta(hours=1), at=timezone.now())
             delivery = deliver(
@@ -110,7 +113,8 @@ def fill(team: Team, alice: User, bob: User, answer: Answer) -> Callable[[int], 
 
 
 def every_page(operator: Client) -> dict[str, bytes]:
-    """Lists, change, history and delete pages, the index and the apps', each with its bytes."""
+    """Returns the bytes of each page: the index and the apps' pages, and the lists, change, history
+    and delete pages."""
     urls = ["/admin/", "/admin/accounts/", "/admin/wake/"]
     for model in MODELS:
         urls += [page(model, "changelist"), page(model, "changelist") + "?q=a"]
@@ -151,6 +155,7 @@ def test_no_page_shows_a_secret_a_hash_or_content(operator: Client, fill: Filled
         *secrets,
         *ApiKey.objects.values_list("digest", flat=True),
         *CallerKey.objects.values_list("digest", flat=True),
+        *Gate.objects.values_list("digest", flat=True),
         *SigningSecret.objects.values_list("ciphertext", flat=True),
         *(user.password.rsplit("$", 1)[-1] for user in User.objects.all()),
         *(user.password.rsplit("$", 1)[-1][:6] for user in User.objects.all()),
@@ -182,7 +187,8 @@ def test_a_list_takes_as_many_queries_for_twenty_rows_as_for_two(
 
 @pytest.mark.parametrize(
     "model",
-    [model for model in READ_ONLY if model is not Passkey],  # one can be removed
+    # The admin can remove passkeys, and add gates.
+    [model for model in READ_ONLY if model not in (Passkey, Gate)],
     ids=lambda model: model.__name__,
 )
 def test_history_can_be_read_and_not_changed(operator: Client, fill: Filled, model: Any) -> None:

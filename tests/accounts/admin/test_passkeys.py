@@ -1,4 +1,5 @@
-"""The operator sees whose a passkey is, and can remove it, but not add or change one."""
+"""The operator sees who owns a passkey, and can remove the passkey. The operator cannot add or
+change passkeys."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from django.contrib.auth.models import Permission
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Passkey, PasskeyNotice, User
-from accounts.sign_in import second_factor
+from accounts.sign_in.two_step import second_factor
 from tests.fixtures.authenticator import Authenticator, add_passkey, browser_at_localhost
 from tests.fixtures.strict_client import Client
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts import authentication
 from accounts.agents import keys
 from accounts.audit import SYSTEM, person
 from accounts.models import Agent, ApiKey, AuditEvent, Team, User
+from tests.fixtures import wrapped
 from tests.fixtures.agent_client import AgentClient
 from tests.spec.http.test_errors import error_of
 from wake.models import Delivery
@@ -118,27 +118,27 @@ def test_rotating_never_makes_a_key_live_longer(agent: Agent) -> None:
 
 def test_an_agent_has_a_limited_number_of_keys(agent: Agent, team: Team) -> None:
     at = timezone.now()
-    first, *_ = (keys.mint(agent, by=SYSTEM)[0] for _ in range(keys.MOST_USABLE))
+    first, *_ = (keys.mint(agent, by=SYSTEM)[0] for _ in range(keys.MAX_USABLE))
 
-    with pytest.raises(keys.TooManyKeys, match=f"{keys.MOST_USABLE} usable keys"):
+    with pytest.raises(keys.TooManyKeys, match=f"{keys.MAX_USABLE} usable keys"):
         keys.mint(agent, by=SYSTEM)
     with pytest.raises(keys.TooManyKeys):
         keys.rotate(first, by=SYSTEM, overlap=timedelta(hours=1), at=at)
     first.refresh_from_db()
 
     assert first.expires_at is None
-    assert agent.keys.count() == keys.MOST_USABLE
+    assert agent.keys.count() == keys.MAX_USABLE
     assert keys.mint(Agent.objects.create(team=team, agent_id="another"), by=SYSTEM)
 
 
 def test_a_revoked_key_makes_room_for_another(agent: Agent) -> None:
-    first, second, *_ = (keys.mint(agent, by=SYSTEM)[0] for _ in range(keys.MOST_USABLE))
+    first, second, *_ = (keys.mint(agent, by=SYSTEM)[0] for _ in range(keys.MAX_USABLE))
 
     keys.rotate(first, by=SYSTEM, overlap=timedelta(), at=timezone.now())
     keys.revoke(second, by=SYSTEM, at=timezone.now())
 
     assert keys.mint(agent, by=SYSTEM)
-    assert agent.keys.count() == keys.MOST_USABLE + 2
+    assert agent.keys.count() == keys.MAX_USABLE + 2
 
 
 def test_revoking_is_immediate_and_final(key: ApiKey, caller: AgentClient) -> None:
@@ -156,19 +156,15 @@ def test_revoking_is_immediate_and_final(key: ApiKey, caller: AgentClient) -> No
 
 
 def test_a_key_revoked_after_it_was_found_delivers_nothing(
-    key: ApiKey, caller: AgentClient, monkeypatch: pytest.MonkeyPatch
+    key: ApiKey, caller: AgentClient
 ) -> None:
     """The request had passed authentication when the key was revoked."""
 
-    def found_then_revoked(text: str) -> ApiKey | None:
-        same_key = keys.look_up(text)
+    def revoke() -> None:
         keys.revoke(key, by=SYSTEM, at=timezone.now())
-        return same_key
 
-    module = _With(remembered=found_then_revoked, touch=keys.touch)
-    monkeypatch.setattr(authentication, "keys", module)
-
-    answer = caller.post(caller.payload())
+    with wrapped.after(keys, "remembered", revoke):
+        answer = caller.post(caller.payload())
 
     error_of(answer, 401, "unauthorized")
     assert answer["WWW-Authenticate"] == "Bearer"
@@ -183,7 +179,8 @@ def test_a_remembered_key_that_has_ended_reads_nothing(
     paths = [f"response/{pk}", "responses", "responses?since=9999-01-01T00:00:00Z", "response/17"]
     assert [caller.get(path).status_code for path in paths] == [200, 200, 200, 404]
 
-    # Without keys.revoke(), as another process does it, or another key's clock.
+    # Ends the key without keys.revoke(), as if another process had revoked the key, or the key had
+    # expired.
     past = timezone.now() - timedelta(seconds=1)
     ApiKey.objects.filter(pk=key.pk).update(**{f"{ends}_at".replace("expired", "expires"): past})
 
@@ -213,13 +210,13 @@ def test_last_use_is_recorded_at_most_once_a_minute(key: ApiKey) -> None:
     """ "`last_used_at` written at most once a minute" """
     at = timezone.now()
 
-    def noted(seconds: float) -> float:
+    def used(seconds: float) -> float:
         keys.touch(ApiKey.objects.get(), at=at + timedelta(seconds=seconds))
-        noted_at = ApiKey.objects.get().last_used_at
-        assert noted_at is not None
-        return (noted_at - at).total_seconds()
+        used_at = ApiKey.objects.get().last_used_at
+        assert used_at is not None
+        return (used_at - at).total_seconds()
 
-    assert [noted(seconds) for seconds in (0, 1, 60, 60.1, 61, 121)] == [0, 0, 0, 60.1, 60.1, 121]
+    assert [used(seconds) for seconds in (0, 1, 60, 60.1, 61, 121)] == [0, 0, 0, 60.1, 60.1, 121]
 
 
 def test_a_poll_records_its_key(caller: AgentClient) -> None:

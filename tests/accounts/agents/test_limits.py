@@ -33,12 +33,12 @@ def as_found(key: ApiKey) -> ApiKey:
 
 
 def spend(key: ApiKey, at: datetime = NOW) -> int:
-    """Spends one delivery and returns the remaining quota."""
+    """Spends one delivery and returns how many the hour still allows."""
     return quota.spend(as_found(key), now_us=microseconds(at)).remaining
 
 
 def admitted(key: ApiKey, at: datetime = NOW) -> int:
-    """Returns how many deliveries it may make at once."""
+    """Returns how many deliveries the agent may make at once."""
     count = 0
     while True:
         try:
@@ -122,7 +122,7 @@ def test_every_delivery_under_changing_limits_fits_the_servers_limit(
         if chance.random() < 0.3:
             limited(agent, chance.choice([None, 1, 3, 10, 49, 50, 51, 200, 499]), at=at)
         for _ in range(admitted(key, at)):
-            spend(plain, at)  # raises QuotaSpent where that was too much
+            spend(plain, at)  # raises QuotaSpent if the key was over its limit
 
 
 def test_a_limit_adds_no_query_to_a_delivery(
@@ -132,7 +132,7 @@ def test_a_limit_adds_no_query_to_a_delivery(
     with CaptureQueriesContext(connection) as before:
         caller.deliver()
     limited(agent, 10)
-    caller.deliver()  # the key was remembered with the limit from before
+    caller.deliver()  # the process remembers the key with its former limit
 
     with CaptureQueriesContext(connection) as after:
         caller.deliver()

@@ -1,4 +1,4 @@
-"""An agent's id can be told from the others of its team."""
+"""An agent's id distinguishes the agent from the other agents of the team."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_an_alias_that_is_too_long_in_nfc_is_refused(agent: Agent, pattern: str)
 
 @pytest.mark.parametrize("name", ["\u0958" * 65, "x" * 129])
 def test_names_that_are_too_long_in_nfc_are_refused(team: Team, name: str) -> None:
-    """PostgreSQL refused them with an error, and SQLite stored them."""
+    """PostgreSQL used to refuse such names with an error, and SQLite used to store them."""
     rows = [
         Agent(team=team, agent_id=name),
         Team(slug="far", name=name),

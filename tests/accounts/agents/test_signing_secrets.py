@@ -1,4 +1,4 @@
-"""An agent has one signing secret, or two during a rotation, and they are encrypted at rest."""
+"""An agent has one signing secret, or two during a rotation. Secrets are encrypted at rest."""
 
 from __future__ import annotations
 

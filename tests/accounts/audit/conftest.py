@@ -1,4 +1,4 @@
-"""Chains nine events, and tampers with them."""
+"""Chains nine events as version 0.2 did, and tampers with them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from django.db import connection
 
 from accounts.audit import append_only, person, record
-from accounts.audit import chain as audit_chain
 from accounts.models import Team, User
+from tests.fixtures import version_0_2
 
 AT = datetime(2026, 11, 3, 9, 30, tzinfo=UTC)
 
@@ -24,13 +24,13 @@ def chain(team: Team, alice: User) -> int:
         record("lamp.lit", by=person(alice, "192.0.2.7"), of=team, team=team, at=at, number=number)
     for _ in range(2):
         record("person.signed_in", by=person(alice), of=alice, team=None, at=AT)
-    audit_chain.append_new(at=AT)
+    version_0_2.chain_events(at=AT)
     return team.pk
 
 
 @pytest.fixture
 def tamper(chain: int) -> Iterator[Callable[..., None]]:
-    """Runs raw SQL as a person would who has dropped the triggers."""
+    """Runs raw SQL as someone would who has dropped the triggers."""
     append_only.unguard(connection)
 
     def execute(statement: str, *values: Any) -> None:

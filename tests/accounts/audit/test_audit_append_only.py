@@ -7,17 +7,20 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from accounts.audit import SYSTEM, append_only, chain, record
-from accounts.models import AuditEntry, AuditEvent, Team
+from accounts.audit import SYSTEM, append_only, record
+from accounts.log import sweep
+from accounts.models import AuditEntry, AuditEvent, LogEntry, Team
+from tests.fixtures import version_0_2
 from tests.types import MakeDelivery
 
-TABLES = ["accounts_auditevent", "accounts_auditseal"]
+TABLES = ["accounts_auditevent", "accounts_auditseal", "accounts_logentry"]
 
 
 @pytest.fixture
 def chained_event(team: Team) -> AuditEvent:
     record("team.added", by=SYSTEM, of=team, team=team)
-    chain.append_new(at=timezone.now())
+    version_0_2.chain_events(at=timezone.now())
+    sweep.append_new(at=timezone.now())
     return AuditEvent.objects.get()
 
 
@@ -34,11 +37,21 @@ def _refused(statement: str) -> bool:
 def test_neither_events_nor_chain_entries_can_be_changed_or_removed(
     chained_event: AuditEvent, table: str
 ) -> None:
-    assert _refused(f"UPDATE {table} SET id = id")  # noqa: S608 - a name of ours
+    column = "salt" if table == "accounts_logentry" else "id"
+    assert _refused(f"UPDATE {table} SET {column} = {column}")  # noqa: S608 - a name of ours
     assert _refused(f"DELETE FROM {table}")  # noqa: S608 - as above
     if connection.vendor == "postgresql":
         assert _refused(f"TRUNCATE {table}")
     assert (AuditEvent.objects.count(), AuditEntry.objects.count()) == (1, 1)
+    assert LogEntry.objects.count() == 1
+
+
+def test_nothing_is_added_to_a_chain_of_version_0_2(chained_event: AuditEvent) -> None:
+    """If a sweep of version 0.2 still runs, it fails here, and the log takes the events instead."""
+    assert _refused(
+        "INSERT INTO accounts_auditseal (event_id, chain, position, hash, sealed_at)"
+        " SELECT event_id + 1, chain, position + 1, hash, sealed_at FROM accounts_auditseal"
+    )
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no REPLACE")
@@ -47,10 +60,7 @@ def test_neither_events_nor_chain_entries_can_be_changed_or_removed(
     [
         "accounts_auditevent SELECT * FROM accounts_auditevent",
         "accounts_auditseal SELECT * FROM accounts_auditseal",
-        "accounts_auditseal SELECT id + 1, event_id, chain, position + 1, hash, sealed_at"
-        " FROM accounts_auditseal",
-        "accounts_auditseal SELECT id + 1, event_id + 1, chain, position, hash, sealed_at"
-        " FROM accounts_auditseal",
+        "accounts_logentry SELECT * FROM accounts_logentry",
     ],
 )
 def test_neither_can_be_replaced(chained_event: AuditEvent, row: str) -> None:

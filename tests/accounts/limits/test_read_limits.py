@@ -10,7 +10,8 @@ from django.core.cache import cache
 from django.test import RequestFactory
 
 from accounts.limits import read_limits
-from accounts.limits.throttles import TooMany
+from accounts.limits.throttles import TooManyRequests
+from tests.fixtures import wrapped
 
 LIMIT = 100
 
@@ -24,7 +25,7 @@ def read_until_refused(key: uuid.UUID) -> int:
     for number in range(10 * LIMIT):
         try:
             read_limits.count_read(key)
-        except TooMany:
+        except TooManyRequests:
             return number
     raise AssertionError("There was no limit.")
 
@@ -40,24 +41,17 @@ def test_processes_share_the_limit_of_a_key_within_a_twentieth_each(
     for _ in range(LIMIT - 10):
         read_limits.count_read(key)
 
-    monkeypatch.setattr(read_limits, "_this_minute", read_limits._Minute())  # another process
+    monkeypatch.setattr(read_limits, "_this_minute", read_limits._Minute())  # as in another process
 
     assert 10 <= read_until_refused(key) <= 10 + LIMIT // read_limits.SHARES
 
 
-def test_most_reads_do_not_ask_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    incr = cache.incr
-
-    def counted(name: str, delta: int) -> int:
-        asked.append(name)
-        return int(incr(name, delta))
-
-    monkeypatch.setattr(cache, "incr", counted)
+def test_most_reads_do_not_ask_the_cache() -> None:
     key = uuid.uuid4()
 
-    for _ in range(LIMIT // 2):
-        read_limits.count_read(key)
+    with wrapped.counted(cache, "incr") as asked:
+        for _ in range(LIMIT // 2):
+            read_limits.count_read(key)
 
     assert len(asked) == read_limits.SHARES // 2
 
@@ -69,6 +63,6 @@ def test_calls_over_a2a_are_counted_by_caller_or_else_by_network(rf: RequestFact
         read_limits.count_call(one, None)
 
     for caller_id in (caller, None):
-        with pytest.raises(TooMany):
+        with pytest.raises(TooManyRequests):
             read_limits.count_call(one, caller_id)
     read_limits.count_call(other, None)

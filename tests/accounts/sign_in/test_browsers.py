@@ -1,10 +1,10 @@
-"""Browsers have the names that people know them by."""
+"""The pages name browsers as people know them."""
 
 from __future__ import annotations
 
 import pytest
 
-from accounts.sign_in.user_agents import in_words
+from accounts.sign_in.browsers.user_agents import in_words
 
 LIKE = "AppleWebKit/537.36 (KHTML, like Gecko)"
 CHROME = f"{LIKE} Chrome/142.0.0.0 Safari/537.36"

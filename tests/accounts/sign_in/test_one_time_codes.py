@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from accounts.sign_in import one_time_codes
+from accounts.sign_in.two_step import one_time_codes
 
 # RFC 6238, appendix B, SHA-1; the last six of the eight digits there.
 SECRET = base64.b32encode(b"12345678901234567890").decode()

@@ -13,8 +13,8 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from accounts.models import AuditEvent, SecondFactor, User
-from accounts.sign_in import pending_second_factor
-from inbox.people.sign_in import password_resets
+from accounts.sign_in.passwords import resets as password_resets
+from accounts.sign_in.two_step import pending_second_factor
 from tests.accounts.sign_in.test_second_factor import Authenticator
 from tests.fixtures.people import PASSWORD
 from tests.fixtures.strict_client import Client
@@ -82,6 +82,7 @@ def test_every_way_to_a_new_password_has_the_same_effects(
 def test_the_command_asks_for_it_twice(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WAKE_PASSWORD", raising=False)
     typed = iter([NEW, NEW, NEW, "something else"])
+    # The command reads from the terminal, and not from the standard input.
     monkeypatch.setattr(
         "accounts.management.commands.changepassword.getpass", lambda prompt: next(typed)
     )

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 
 from accounts.audit import person
 from accounts.models import AuditEvent, RecoveryCode, SecondFactor, User
-from accounts.sign_in import one_time_codes, second_factor
+from accounts.sign_in.two_step import one_time_codes, second_factor
 
 AT = datetime(2026, 11, 21, 10, 0, 10, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -57,7 +57,8 @@ def test_it_is_turned_on_by_one_right_code(alice: User) -> None:
 
 
 def test_two_pages_that_set_it_up_make_one(phone: Authenticator) -> None:
-    """The second one's secret would be nowhere, and its codes useless."""
+    """Otherwise the secret of the second page would be stored nowhere, and the codes from that
+    secret would be useless."""
     assert Authenticator(phone.user).codes is None
     assert phone.check(phone.code(AT))
 

@@ -1,4 +1,5 @@
-"""An invitation is a link for one person that works for seven days; only its hash is stored."""
+"""An invitation is a link for one person. The link works for seven days, and only its hash is
+stored."""
 
 from __future__ import annotations
 
@@ -8,10 +9,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from accounts.access import invitations, members
 from accounts.audit import person
 from accounts.models import AuditEvent, Invitation, Membership, Team, User
-from accounts.people import members
-from accounts.teams import invitations
+from accounts.teams.sign_ups import sign_up
 from tests.fixtures.people import PASSWORD
 
 AT = timezone.now()
@@ -53,7 +54,7 @@ def test_only_a_hash_of_it_is_kept(team: Team, alice: User) -> None:
     "what", ["age", "revoked", "inviter removed", "inviter reviews", "inviter switched off"]
 )
 def test_a_link_ends(what: str, team: Team, alice: User, bob: User, mallory: User) -> None:
-    """An invitation ends with its creator's ownership: a removed owner cannot return by it."""
+    """An invitation ends with its creator's ownership: a removed owner cannot return through it."""
     members.change_role(team.memberships.get(user=bob), "owner", by=person(alice))
     invitation, text = make(team, alice)
     hers, at = team.memberships.get(user=alice), AT
@@ -75,9 +76,7 @@ def test_a_link_ends(what: str, team: Team, alice: User, bob: User, mallory: Use
     with pytest.raises(invitations.InvitationEnded):
         invitations.accept(invitation, by=mallory, at=at)
     with pytest.raises(invitations.InvitationEnded):
-        invitations.sign_up(
-            invitation, email="n@example.com", display_name="N", password=NEW, at=at
-        )
+        sign_up(invitation, email="n@example.com", display_name="N", password=NEW, at=at)
     assert not team.memberships.filter(user=mallory).exists()
     assert not User.objects.filter(email="n@example.com").exists()
 
@@ -145,7 +144,7 @@ def test_only_owners_invite(
 
 
 def test_the_number_of_open_invitations_is_limited(team: Team, alice: User) -> None:
-    for _ in range(invitations.MOST_OPEN):
+    for _ in range(invitations.MAX_OPEN):
         invitation, _ = make(team, alice)
 
     with pytest.raises(invitations.TooManyInvitations):
@@ -157,9 +156,7 @@ def test_the_number_of_open_invitations_is_limited(team: Team, alice: User) -> N
 def test_a_new_person_joins_with_a_name_and_a_password(team: Team, alice: User) -> None:
     invitation, text = make(team, alice)
 
-    invitations.sign_up(
-        invitation, email=" Nora@Example.com", display_name="Nora", password=NEW, at=AT
-    )
+    sign_up(invitation, email=" Nora@Example.com", display_name="Nora", password=NEW, at=AT)
 
     nora = User.objects.get(email="nora@example.com")
     assert nora.check_password(NEW)
@@ -177,7 +174,7 @@ def test_an_address_that_is_taken_cannot_be_used_again(
 ) -> None:
     invitation, text = make(team, alice)
 
-    invitations.sign_up(invitation, email=email, display_name="M", password=NEW, at=AT)
+    sign_up(invitation, email=email, display_name="M", password=NEW, at=AT)
 
     mallory.refresh_from_db()
     assert mallory.check_password(PASSWORD)

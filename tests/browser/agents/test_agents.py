@@ -1,5 +1,5 @@
-"""A person finds, archives and restores agents, and settings show only what counts, in a real
-browser."""
+"""In a real browser, a person finds, archives and restores agents, and settings show only what
+counts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
+from accounts.access import invitations
 from accounts.audit import SYSTEM, record
 from accounts.models import Agent, Team, User
-from accounts.teams import invitations
 from inbox.statistics.answer_charts import KINDS
 from tests.browser.screen import Open, Screen
 from tests.fixtures.people import PASSWORD

@@ -1,4 +1,4 @@
-"""The connect page notices the first delivery and copies what it shows."""
+"""The connect page notices the first delivery, and its buttons copy the texts that it shows."""
 
 from __future__ import annotations
 

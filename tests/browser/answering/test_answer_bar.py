@@ -1,4 +1,5 @@
-"""The answer is in reach on every screen, and no single key sends what was not chosen."""
+"""The answer is within reach on every screen, and no single key sends an option that the person did
+not choose."""
 
 from __future__ import annotations
 
@@ -55,8 +56,8 @@ def test_the_main_answer_is_on_the_screen_of_every_delivery(
 def test_with_large_letters_only_the_buttons_stay_in_sight(
     open_browser: Open, alice: User, world: World, subtests: pytest.Subtests
 ) -> None:
-    """A phone of 390 by 844 whose letters are twice as large is as low as this. The whole bar hid
-    more than half of the page."""
+    """With letters of twice the size, a phone of 390 by 844 has as little room as this window. The
+    whole bar used to hide more than half of the page."""
     screen = open_browser(alice)
     screen.page.set_viewport_size({"width": 390, "height": 422})
 
@@ -75,7 +76,7 @@ def test_with_large_letters_only_the_buttons_stay_in_sight(
 def test_with_large_text_the_bar_leaves_three_quarters_of_a_phone(
     open_browser: Open, alice: User, world: World, subtests: pytest.Subtests
 ) -> None:
-    """It hid 40 to 58 % of what it is about."""
+    """The bar used to hide 40 to 58 % of the delivery."""
     screen = open_browser(alice, width=390)
 
     for name in ("question", "blocks", "report", "alert", "update", "long"):
@@ -109,7 +110,8 @@ def test_with_large_text_the_second_answer_is_behind_more(
 def test_on_a_question_r_leads_to_the_text_and_the_text_is_sent(
     open_browser: Open, alice: User, question: Delivery
 ) -> None:
-    """It rejected: the only key that led to the text armed "None of these"."""
+    """The only key that led to the text used to choose "None of these", so that the text was sent
+    as a rejection."""
     page = open_browser(alice).go(f"/deliveries/{question.pk}/")
 
     page.keyboard.press("r")

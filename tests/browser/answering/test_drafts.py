@@ -1,5 +1,5 @@
-"""A typed answer survives a lost connection, a reload and a new sign-in. It is sent once, and
-removed from the device when it is stored or the person signs out."""
+"""A typed answer survives a lost connection, a reload and a new sign-in. The answer is sent once.
+It is removed from the device when the server has stored it, or when the person signs out."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_without_a_connection_the_text_stays_and_can_be_sent_again(
     assert not Response.objects.exists()
 
     screen.context.set_offline(False)
-    screen.complaints.clear()  # Chromium notes the request that failed
+    screen.complaints.clear()  # Chromium logs the request that failed
     screen.press("Reject")
 
     assert Response.objects.get().feedback == WORDS
@@ -117,7 +117,8 @@ def test_an_edit_is_restored_until_the_original_is_chosen(
 def test_what_is_typed_after_the_reset_is_restored(
     open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
-    """Each reload reset it again. The draft of an answer that was undone stays away."""
+    """Each reload used to reset the text again. The draft of an answer that was undone does not
+    come back."""
     delivery = make_delivery(details_json='{"title": "Old", "note": "Old"}')
     Draft.objects.create(delivery=delivery, user=alice, edited_json='{"title": "X", "note": "X"}')
     screen = open_browser(alice)

@@ -12,7 +12,7 @@ from tests.types import MakeDelivery
 def test_changes_appear_as_they_are_typed(
     open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
-    """The page said that nothing had changed while it had."""
+    """The page used to say that nothing had changed, although the text had."""
     delivery = make_delivery(details_json='{"title": "Report", "pages": 12}')
     page = open_browser(alice).go(f"/deliveries/{delivery.pk}/edit")
     expect(page.get_by_text("No changes yet.")).to_be_visible()

@@ -1,4 +1,5 @@
-"""An owner makes a rule; what it assigns stands above the rest, and an owner takes it back."""
+"""An owner adds a rule and removes it. While the rule exists, its deliveries stand above all
+others."""
 
 from __future__ import annotations
 

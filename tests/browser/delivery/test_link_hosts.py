@@ -12,11 +12,11 @@ import pytest
 from playwright.sync_api import Browser
 
 from inbox.rendering.details import render
-from inbox.rendering.links import hidden_host
+from inbox.rendering.text.links import hidden_host
 
 WORDS = "the report"
 URLS = [
-    "https://straße.de/",  # IDNA 2003 said strasse.de
+    "https://straße.de/",  # IDNA 2003 made it strasse.de
     "https://βόλος.com/",
     "https://müller.example",
     "https://аррӏе.com/",  # Cyrillic

@@ -1,4 +1,5 @@
-"""Pictures of a delivery: in their place at once, from our origin, and larger by a link."""
+"""The pictures of a delivery are in their place at once, come from our origin, and are larger by a
+link."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from tests.wake.blobs.showing import file, image, inline, page
 from wake.blobs.uploads import upload
 from wake.models import Delivery
 
-SIZES = [(1400, 500), (300, 1600), (60, 40)]  # broad, high, small
+SIZES = [(1400, 500), (300, 1600), (60, 40)]  # broad, high and small
 LONG = {"type": "text", "text": "A line.\n" * 400}
 SHIFTS = """() => new Promise(done => {
   let sum = 0
@@ -25,7 +26,7 @@ SHIFTS = """() => new Promise(done => {
   setTimeout(() => done(sum), 300)
 })"""
 LOADED = "() => [...document.images].map(image => image.complete && image.naturalWidth)"
-# Of each picture: its place on the page before and after it is there.
+# Returns the place of each picture on the page.
 BOXES = """() => [...document.querySelectorAll(".picture img")].map(image => {
   const {width, height} = image.getBoundingClientRect()
   return [Math.round(width), Math.round(height)]
@@ -99,7 +100,7 @@ def test_a_picture_opens_larger_by_its_link(
     if scripts:
         assert screen.page.evaluate("() => document.images[0].naturalWidth") == 1400
         assert screen.page.evaluate("() => document.contentType") == "image/jpeg"
-    screen.complaints.clear()  # the browser's own page for a picture has a style of its own
+    screen.complaints.clear()  # the browser's own page for a picture has an inline style
 
 
 def test_a_picture_far_below_is_not_loaded_at_once(

@@ -27,7 +27,7 @@ def test_a_click_does_not_answer_an_unseen_version_and_keeps_the_text(
     expect(page.get_by_label("Your message")).to_have_value(WORDS)
     assert screen.problems() == []
     assert not Response.objects.exists()
-    screen.complaints.clear()  # Chromium notes the 409
+    screen.complaints.clear()  # Chromium logs the 409
 
     page.get_by_role("button", name="Continue with the new version").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Second draft")

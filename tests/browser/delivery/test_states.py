@@ -1,4 +1,4 @@
-"""The pages say which state a delivery is in, and what it means for the person."""
+"""The pages say which state a delivery is in, and what the state means for the person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// Returns the buttons of the page, each with its index; presses the one of the index that is given.
+// Returns the buttons of the page, each with its index; presses the button with the given index.
 (index) => {
   for (const details of document.querySelectorAll("details")) details.open = true;
   for (const form of document.forms) form.noValidate = true;
@@ -9,7 +9,7 @@
   }
   return buttons.map((button, at) => {
     const form = button.form;
-    // This one asks the browser first, which cannot be asked here.
+    // The button for web push asks the browser first, which cannot be asked here.
     const asks = form?.dataset.module === "web-push";
     const submits = Boolean(form) && button.type === "submit" && !asks;
     const action = button.getAttribute("formaction") ?? form?.getAttribute("action") ?? "";

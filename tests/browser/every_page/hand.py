@@ -22,7 +22,7 @@ ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+")
 
 
 class Snapshot:
-    """Holds a copy of the SQLite database of the test."""
+    """Holds a copy of the test's SQLite database."""
 
     def __init__(self) -> None:
         self._copy = sqlite3.connect(":memory:")
@@ -38,7 +38,7 @@ class Snapshot:
 
 
 class Hand:
-    """Controls one window. `path` is that of the page which has the button."""
+    """Controls one window. `path` is the path of the page with the button."""
 
     def __init__(self, screen: Screen) -> None:
         self.screen, self.snapshot = screen, Snapshot()
@@ -47,7 +47,8 @@ class Hand:
         screen.page.on("response", lambda answer: self.answers.append(answer))
 
     def buttons_of(self, path: str) -> list[dict[str, Any]]:
-        """Returns one button of those that do the same to different things."""
+        """Returns the buttons, but only one of several buttons that do the same to different
+        things."""
         self.open(path)
         found: dict[tuple[str, str, str], dict[str, Any]] = {}
         for button in self.screen.page.evaluate(BUTTONS, None):
@@ -57,7 +58,7 @@ class Hand:
         return list(found.values())
 
     def press(self, path: str, button: dict[str, Any]) -> list[str]:
-        """Returns what went wrong."""
+        """Presses the button and returns what went wrong."""
         self.open(path)
         self.answers.clear()
         page = self.screen.page
@@ -73,7 +74,7 @@ class Hand:
                     raise
         else:
             page.evaluate(BUTTONS, button["index"])
-        page.evaluate("1")  # what the page had to say until now is here
+        page.evaluate("1")  # by now everything that the page reported is here
         problems = [f"{answer.status} {answer.url}" for answer in self.answers if is_bad(answer)]
         problems += self.screen.complaints
         self.screen.complaints.clear()
@@ -89,7 +90,7 @@ class Hand:
 
 
 def words(button: dict[str, Any]) -> str:
-    """Returns the name of a button without that of the thing that it is about."""
+    """Returns the name of a button without the name of the object that the button acts on."""
     return ID.sub("#", " ".join(str(button["name"]).partition(":")[0].split()))
 
 
@@ -99,5 +100,5 @@ def is_bad(answer: Response) -> bool:
 
 
 def is_download(answer: Response) -> bool:
-    """Returns whether the window stays on its page, because the answer is a file."""
+    """Says whether the window stays on its page because the answer is a file."""
     return answer.headers.get("content-disposition", "").startswith("attachment")

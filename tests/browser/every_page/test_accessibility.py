@@ -16,8 +16,8 @@ from tests.types import MakeDelivery
 from wake.models import Response
 from wake.responses import respond
 
-# `make test` looks at some pages, each in one of two sizes, and so takes three minutes less;
-# `make system` looks at every page in all sizes.
+# `make test` looks at some pages only, each in one of two sizes, and so saves three minutes. `make
+# system` looks at every page in all sizes.
 sizes = pytest.mark.parametrize(
     "in_all_sizes", [False, pytest.param(True, marks=pytest.mark.system)]
 )
@@ -45,7 +45,7 @@ def test_every_kind_of_delivery_is_accessible_and_inside_its_window(
     open_browser: Open, alice: User, world: World, subtests: pytest.Subtests, in_all_sizes: bool
 ) -> None:
     screen = open_browser(alice)
-    # The report is a page of its own above, and "tried" is like it.
+    # The page of "report" is tested above, and the page of "tried" looks the same.
     kinds = sorted(world.deliveries.keys() - {"report", "tried"})
     fields = world.path("blocks", "edit")
     raw = f"{world.path('report')}?details=raw"
@@ -97,7 +97,7 @@ def test_public_pages_are_accessible_and_inside_their_window(
 def test_the_page_about_an_agent_is_accessible_to_everybody(
     open_browser: Open, world: World
 ) -> None:
-    """It has no scripts to wait for."""
+    """The page has no scripts to wait for."""
     screen = open_browser()
 
     for path in (f"/{world.agent.card}", "/@garden/nobody"):
@@ -164,7 +164,7 @@ def test_the_skip_link_leads_to_the_content(open_browser: Open, alice: User) -> 
 def test_wide_spacing_hides_nothing(
     open_browser: Open, alice: User, world: World, subtests: pytest.Subtests
 ) -> None:
-    """WCAG 1.4.12."""
+    """WCAG 1.4.12 asks that wider spacing of text hides nothing."""
     screen = open_browser(alice, width=390, bypass_csp=True)
     spacing = (
         "* { line-height: 1.5 !important; letter-spacing: .12em !important;"
@@ -221,8 +221,8 @@ def test_on_paper_there_are_no_controls(open_browser: Open, alice: User, world: 
 def test_a_box_is_seen_without_its_background(
     open_browser: Open, alice: User, world: World, media: dict[str, Any]
 ) -> None:
-    """What needs attention, the figures of an agent and the answers of a batch are boxes by their
-    colour alone, which forced colours take away."""
+    """Some boxes differ from the page only by their background: parts that need attention, an
+    agent's figures, and the answers of a batch. Forced colours remove this background."""
     screen = open_browser(alice, **media)
     batch = f"/batch/?id={world.deliveries['tried'].pk}&id={world.deliveries['long'].pk}"
 

@@ -24,13 +24,13 @@ ROWS = 50
 WORDS = COMMON.split()  # no two rows alike, as in a real inbox
 COLD_BYTES, WARM_BYTES, REQUESTS = 25_000, 10_000, 8
 HEADER_BYTES = 500
-PADDING_BYTES = 120  # at most so many random ones are added (BrowserCompression)
+PADDING_BYTES = 120  # compressed pages get at most this many random bytes (BrowserCompression)
 DELIVERY_BYTES = 25_000
 SCRIPT_BYTES, STYLE_BYTES = 20_000, 6_000
 
 
 class Weighed:
-    """Counts what Chromium takes from the network, headers included."""
+    """Counts the bytes that Chromium receives from the network, including headers."""
 
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
@@ -38,8 +38,8 @@ class Weighed:
         self.bytes: Counter[str] = Counter()
         self.requests: list[str] = []
         session = screen.context.new_cdp_session(screen.page)
-        session.on("Network.requestWillBeSent", self._note_request)
-        session.on("Network.loadingFinished", self._note_bytes)
+        session.on("Network.requestWillBeSent", self._record_request)
+        session.on("Network.loadingFinished", self._record_bytes)
         session.send("Network.enable")
 
     def visit(self, path: str) -> Weighed:
@@ -49,11 +49,11 @@ class Weighed:
         self.screen.page.wait_for_selector("html[data-ready]")
         return self
 
-    def _note_request(self, event: dict[str, Any]) -> None:
+    def _record_request(self, event: dict[str, Any]) -> None:
         self.kinds[event["requestId"]] = event["type"]
         self.requests.append(event["request"]["url"])
 
-    def _note_bytes(self, event: dict[str, Any]) -> None:
+    def _record_bytes(self, event: dict[str, Any]) -> None:
         self.bytes[self.kinds[event["requestId"]]] += int(event["encodedDataLength"])
 
 

@@ -1,5 +1,5 @@
-"""Every button of every page does what the server accepts: none answers that it is forbidden, not
-there or broken, and none makes the page complain."""
+"""The server accepts every button of every page: no answer is 403, 404 or 500, and no page
+complains."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from accounts.audit import person
 from accounts.models import Agent, User
-from accounts.sign_in import one_time_codes, second_factor
+from accounts.sign_in.two_step import one_time_codes, second_factor
 from tests.browser.every_page.hand import Hand, words
 from tests.browser.pages import pages
 from tests.browser.screen import Open
@@ -47,8 +47,8 @@ WITHOUT_SCRIPTS = {"Preview changes"}
 
 
 def press_all(hand: Hand, who: str, addresses: dict[str, str], subtests: pytest.Subtests) -> None:
-    """Also looks whether a page has lost a button that buttons.txt lists. A new one is pressed
-    without being listed."""
+    """Also fails if a page has lost a button that buttons.txt lists. A new button is pressed even
+    if it is not listed."""
     absent = WITHOUT_SCRIPTS if hand.screen.scripts else BY_SCRIPTS
     for name, path in addresses.items():
         buttons = hand.buttons_of(path)
@@ -62,7 +62,7 @@ def press_all(hand: Hand, who: str, addresses: dict[str, str], subtests: pytest.
 
 @pytest.fixture
 def client(settings: Any, alice: User) -> Client:
-    """Returns Alice's session; what she answers can be undone for an hour."""
+    """Returns Alice's session. Alice's answers can be undone for an hour."""
     settings.WAKE_HOLD_SECONDS = 3600
     client = Client()
     client.force_login(alice)

@@ -1,4 +1,4 @@
-"""Without a connection an installed Wake says what to expect."""
+"""Without a connection, an installed Wake tells the person what to expect."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def test_a_page_of_ours_is_shown_without_a_connection(open_browser: Open, alice:
     assert [path for path in kept if not path.startswith("/static/")] == ["/offline/"]
 
     screen.context.set_offline(False)
-    screen.complaints.clear()  # Chromium notes the requests that failed
+    screen.complaints.clear()  # Chromium logs the requests that failed
     screen.follow("Try again")
     expect(page.locator("h1")).to_contain_text("will appear here")

@@ -43,7 +43,7 @@ def press_and_go(page: Page, *keys: str) -> None:
 def test_keys_before_the_shortcuts_are_loaded_count_once(
     open_browser: Open, alice: User, outputs: list[Delivery]
 ) -> None:
-    """The first key of a first visit was lost."""
+    """The first key of a first visit used to be lost."""
     screen = open_browser(alice)
     held: list[Route] = []
     screen.context.route("**/keyboard-shortcuts*.js", lambda route: held.append(route))
@@ -66,7 +66,7 @@ def test_keys_before_the_shortcuts_are_loaded_count_once(
 def test_a_key_that_is_held_down_answers_once_and_moves_on(
     inbox: Page, outputs: list[Delivery]
 ) -> None:
-    """It answered a delivery after each page load."""
+    """A held key used to answer one delivery after each page load."""
     press(inbox, "j")
     with inbox.expect_navigation():
         inbox.keyboard.down("a")
@@ -233,7 +233,7 @@ def test_one_delivery_leads_to_the_next_and_back(inbox: Page, outputs: list[Deli
 
 
 def test_every_page_has_its_keys(inbox: Page) -> None:
-    """ "a" after "g" is no approval."""
+    """The key "a" after "g" opens a page, and does not approve."""
     places = {"h": "/history/", "a": "/agents/", "s": "/settings/", "i": "/"}
 
     press(inbox, "j")
@@ -272,8 +272,8 @@ def test_with_a_modifier_or_while_composing_a_key_is_the_browsers(inbox: Page) -
 
 
 def test_a_key_is_known_on_every_layout(inbox: Page) -> None:
-    """Cyrillic and Greek by its place, Latin by its letter wherever that is; Caps Lock may be
-    on."""
+    """Cyrillic and Greek keys count by their place. Latin keys count by their letter, wherever the
+    key is. Caps Lock may be on."""
     press(inbox, "j")
 
     for number, pressed in enumerate(
@@ -314,7 +314,7 @@ def test_keys_can_be_kept_to_a_focused_row_or_switched_off(
 
 
 def test_a_control_announces_every_key_of_the_help_page(inbox: Page) -> None:
-    """And by those who read the page aloud."""
+    """A screen reader announces the keys, too."""
     press(inbox, "j")
     announced = set(
         " ".join(

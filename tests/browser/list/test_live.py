@@ -1,4 +1,4 @@
-"""Open pages say at once what agents and colleagues do, on the server that streams."""
+"""With the server that streams, open pages show at once what agents and colleagues do."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from accounts.access import members
 from accounts.audit import person
 from accounts.models import Membership, User
-from accounts.people import members
 from tests.browser.screen import Screen
 from tests.fixtures.served import Server
 from tests.types import MakeDelivery
 
 pytestmark = [pytest.mark.system, pytest.mark.django_db(transaction=True)]
 
-AT_ONCE_MS = 10_000  # of a busy machine, and much less than the 30 s of a page that asks by itself
+AT_ONCE_MS = 10_000  # generous for a busy machine; a page without a stream asks only after 30 s
 Open = Callable[[User], Screen]
 
 
@@ -32,7 +32,7 @@ def server(transactional_db: None, collected: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def open_page(chromium: Browser, server: Server) -> Iterator[Open]:
-    """Opens a window on the server that streams; an error in a window fails the test."""
+    """Opens a window on the server that streams. An error in a window fails the test."""
     screens: list[Screen] = []
 
     def open_one(user: User) -> Screen:
@@ -65,7 +65,7 @@ def test_two_people_see_at_once_what_the_other_does(
     make_delivery(headline="The third")
     expect(inbox.locator(".pill")).to_have_text("Show 1 new delivery", timeout=AT_ONCE_MS)
 
-    # A colleague answers what is in the list,
+    # A colleague answers a delivery in the list,
     bobs.go(f"/deliveries/{first.pk}/")
     bobs.press("Approve")
     row = inbox.locator(f"#row-{first.pk}")
@@ -74,7 +74,7 @@ def test_two_people_see_at_once_what_the_other_does(
     now = inbox.locator(".row").evaluate_all("rows => rows.map(row => row.offsetTop)")
     assert now == places
 
-    # and what is open.
+    # and one on an open page.
     delivery = go_live(bobs, f"/deliveries/{second.pk}/")
     delivery.get_by_placeholder("Message to the agent").fill("My words")
     with inbox.expect_navigation():
@@ -85,7 +85,7 @@ def test_two_people_see_at_once_what_the_other_does(
     expect(delivery.get_by_placeholder("Message to the agent")).to_have_value("My words")
     assert bobs.problems() == []
 
-    # What was taken back is open again.
+    # An answer that was taken back opens its delivery again.
     with inbox.expect_navigation():
         inbox.locator(".dock").get_by_role("button", name="Undo").first.click()
     expect(delivery.locator(".updates")).to_be_empty(timeout=AT_ONCE_MS)
@@ -116,7 +116,7 @@ def test_a_page_comes_back_to_a_server_that_was_killed(
     server.start()
     make_delivery()
 
-    # The browser comes back to the stream by itself, and is told what it missed.
+    # The browser reconnects to the stream by itself, and gets the events that it missed.
     expect(screen.page.locator(".pill")).to_have_text("Show 1 new delivery", timeout=60_000)
     screen.complaints[:] = [each for each in screen.complaints if "net::ERR_" not in each]
 

@@ -68,8 +68,8 @@ def test_the_bar_of_a_selection_is_in_sight_wherever_the_row_is(
 
 @pytest.fixture
 def ten(make_delivery: MakeDelivery) -> list[Delivery]:
-    """Returns five outputs, two alerts and three updates; the oldest output is to be edited and the
-    next one snoozed."""
+    """Returns five outputs, two alerts and three updates. A person edits the oldest output and
+    snoozes the next one."""
     types = ["output"] * 5 + ["alert"] * 2 + ["update"] * 3
     return [
         make_delivery(
@@ -82,7 +82,8 @@ def ten(make_delivery: MakeDelivery) -> list[Delivery]:
 
 
 def is_cleared(ten: list[Delivery]) -> bool:
-    """Returns whether three are approved, one is edited, one snoozed and the rest acknowledged."""
+    """Returns whether three deliveries are approved, one is edited, one is snoozed, and all others
+    are acknowledged."""
     answers = {row.delivery_id: (row.status, row.edited_content) for row in Response.objects.all()}
     edited = {ten[0].pk: ("redirected", {"title": "New"})}
     approved = {delivery.pk: ("approved", None) for delivery in ten[2:5]}

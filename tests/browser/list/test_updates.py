@@ -17,7 +17,8 @@ HIDE = """hidden => {
 }"""
 
 
-# The page plans its next question after reading an answer, later than the browser receives it.
+# The page plans its next request only after it has read an answer. The page reads the answer later
+# than the browser receives it.
 REPORT_READ_ANSWERS = """
 const send = XMLHttpRequest.prototype.send;
 XMLHttpRequest.prototype.send = function (...body) {
@@ -43,11 +44,11 @@ def asked(inbox: Page) -> list[str]:
     """Collects the answers that the page has read."""
     answers: list[str] = []
 
-    def note(message: ConsoleMessage) -> None:
+    def record(message: ConsoleMessage) -> None:
         if "/pulse?" in message.text:
             answers.append(message.text)
 
-    inbox.on("console", note)
+    inbox.on("console", record)
     return answers
 
 

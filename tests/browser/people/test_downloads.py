@@ -29,7 +29,8 @@ def origin(db: None, collected: Path) -> Iterator[str]:
 def test_the_audit_is_downloaded_whole(
     chromium: Browser, origin: str, alice: User, team: Team
 ) -> None:
-    """Each part was compressed by itself, and browsers read the first one only: the header line."""
+    """Each part used to be compressed by itself, and browsers read only the first one: the header
+    line."""
     AuditEvent.objects.bulk_create(
         AuditEvent(
             at=timezone.now(),

@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import expect
 
 from accounts.models import Passkey, User
-from accounts.sign_in import second_factor
-from accounts.sign_in import sessions as sign_ins
-from accounts.sign_in.session_store import SessionStore
+from accounts.sign_in.browsers import session_names
+from accounts.sign_in.browsers.session_store import SessionStore
+from accounts.sign_in.two_step import second_factor
 from tests.browser.people.test_sign_in import write_password
 from tests.browser.screen import Open, Screen
 
@@ -36,7 +36,7 @@ class Device:
         self.id = added["authenticatorId"]
 
     def knows_the_person(self, *, known: bool) -> None:
-        """Sets whether the fingerprint is right from now on."""
+        """Sets whether the authenticator accepts the fingerprint from now on."""
         self._set("setUserVerified", isUserVerified=known)
 
     def credentials(self) -> list[dict[str, Any]]:
@@ -49,8 +49,8 @@ class Device:
 
 @pytest.fixture
 def screen(open_browser: Open, alice: User) -> Screen:
-    """Returns Alice's browser, signed in with her password. It suggests no passkeys, because this
-    authenticator takes a suggestion at once."""
+    """Returns Alice's browser, signed in with her password. The browser suggests no passkeys,
+    because this authenticator would accept a suggestion at once."""
     screen = open_browser()
     screen.context.add_init_script(SUGGESTS_NONE)
     screen.go("/login/")
@@ -77,10 +77,10 @@ def sign_out(screen: Screen) -> None:
 
 
 def forget_the_password(screen: Screen) -> None:
-    """Makes as if the person had signed in an hour ago."""
+    """Changes the session as if the person had signed in an hour ago."""
     cookies = {cookie["name"]: cookie["value"] for cookie in screen.context.cookies()}
     session = SessionStore(cookies["sessionid"])
-    session[sign_ins.PASSWORD] = 0
+    session[session_names.PASSWORD] = 0
     session.save()
 
 
@@ -173,7 +173,7 @@ def test_a_cancelled_prompt_leaves_the_form_as_it_was(screen: Screen, device: De
     page = screen.page
     page.get_by_label("Name").fill("Second")
 
-    # This device has one already, which Chromium reports as soon as the person agrees.
+    # This device already has a passkey, and Chromium reports that as soon as the person agrees.
     page.get_by_role("button", name=CREATE).click()
     expect(page.get_by_role("alert")).to_contain_text("already has a passkey")
     page.evaluate(
@@ -196,7 +196,7 @@ def test_a_passkey_that_was_removed_here_is_refused_calmly(
     add(screen)
     sign_out(screen)
     stored = Passkey.objects.get()
-    Passkey.objects.create(  # another person's, so that the page offers passkeys
+    Passkey.objects.create(  # passkeys are offered only if someone has one, here another person
         user=User.objects.create_user("nora@example.com"),
         name="Nora's",
         credential_id=b"nora",

@@ -1,4 +1,5 @@
-"""People of a company sign in with its account: the first day, a new role, the last."""
+"""People of a company sign in with its account on their first day, after a change of role and on
+their last day."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from accounts.access import invitations
 from accounts.models import Membership, Session, Team, User
-from accounts.sign_in import sessions
-from accounts.sign_in.session_store import SessionStore
-from accounts.teams import invitations
-from tests.accounts.oidc.mock_provider import MockProvider
+from accounts.sign_in.browsers import session_names
+from accounts.sign_in.browsers.session_store import SessionStore
+from tests.accounts.sign_in.oidc.mock_provider import MockProvider
 from tests.browser.screen import Open, Screen
 from tests.fixtures.people import PASSWORD
 
@@ -40,8 +41,8 @@ def go_there(screen: Screen, company: MockProvider, press: str, email: str) -> N
 def hours_pass(hours: float) -> None:
     for row in Session.objects.all():
         store = SessionStore(row.pk)
-        if sessions.PROVIDER in store:
-            store[sessions.PROVIDER] -= timedelta(hours=hours).total_seconds()
+        if session_names.PROVIDER in store:
+            store[session_names.PROVIDER] -= timedelta(hours=hours).total_seconds()
             store.save()
 
 
@@ -147,8 +148,8 @@ def test_an_invited_person_joins_with_the_account(
 def test_the_pages_between_are_accessible(
     open_browser: Open, company: MockProvider, settings: Any, scripts: bool, db: None
 ) -> None:
-    """The page that leads to the provider, where a company's network does not reach it; and what an
-    old link about passwords finds."""
+    """The first page leads to the provider, and stays open if the network does not reach the
+    provider. The second page is behind an old link about passwords."""
     settings.WAKE_PASSWORDS = False
     screen = open_browser(scripts=scripts)
     look = screen.problems if scripts else list
@@ -169,5 +170,5 @@ def test_the_pages_between_are_accessible(
 def _forget_the_password() -> None:
     for row in Session.objects.all():
         store = SessionStore(row.pk)
-        store[sessions.PASSWORD] = 0
+        store[session_names.PASSWORD] = 0
         store.save()

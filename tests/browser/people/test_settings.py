@@ -71,7 +71,7 @@ def test_without_javascript_settings_and_snoozing_work(
 def test_on_a_phone_a_short_form_begins_at_the_top(
     open_browser: Open, alice: User, world: World
 ) -> None:
-    """An empty band of 64 px was above it, and above no other page."""
+    """An empty band of 64 px used to be above this page, and above no other page."""
     page = open_browser(alice, width=390).go(f"/agents/{world.agent.pk}/keys/new/")
 
     top: Any = page.locator("h1").bounding_box()

@@ -1,4 +1,4 @@
-"""A person sets up, uses and loses a second factor, and resets a password, in a real browser."""
+"""In a real browser, a person sets up, uses and loses a second factor, and resets a password."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import pytest
 from django.core import mail as outbox
 
 from accounts.models import User
-from inbox.people.sign_in import address_mails, password_resets
+from accounts.sign_in.addresses import mails as address_mails
+from accounts.sign_in.passwords import resets as password_resets
+from tests.accounts.sign_in.test_address import mailed_link
+from tests.accounts.sign_in.test_password_reset import NEW, link_in_the_mail
+from tests.accounts.sign_in.test_second_factor_pages import code_of
 from tests.browser.screen import Open, Screen
 from tests.fixtures.people import PASSWORD
-from tests.inbox.people.test_address import mailed_link
-from tests.inbox.people.test_password_reset import NEW, link_in_the_mail
-from tests.inbox.people.test_second_factor_pages import code_of
 
 
 def write_password(screen: Screen, password: str = PASSWORD) -> None:

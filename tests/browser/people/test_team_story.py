@@ -1,5 +1,6 @@
-"""A team works without an administrator: on an empty server its owner signs in, registers an agent,
-issues, rotates and revokes its key, invites a reviewer and removes them."""
+"""A team works without an administrator. On an empty server, the owner signs in, registers an
+agent, and issues, rotates and revokes the agent's key. The owner also invites a reviewer, and
+removes that reviewer."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from accounts.agents import keys
+from accounts.access.key_texts import hint_of
+from accounts.management import first_run
 from accounts.models import Agent
-from accounts.setup import first_run
 from tests.browser.screen import Open, Screen
 from tests.fixtures.people import PASSWORD
 from tests.types import Age
@@ -26,7 +27,7 @@ DELIVERY = {
     "summary": "Analysed the ten largest competitors.",
     "details": "# Report\n\nTen competitors.",
 }
-PACE_SECONDS = 0.2  # 60 bad keys a minute are counted, and then refused in another way
+PACE_SECONDS = 0.2  # above 60 a minute, bad keys are refused in another way
 
 
 def http(origin: str, key: str) -> httpx.Client:
@@ -41,8 +42,8 @@ def sign_in(screen: Screen, email: str) -> None:
 
 
 class Polls:
-    """An agent's programs, which go on asking with each key that they got; `statuses` is what each
-    of them was answered."""
+    """Runs an agent's programs, which keep polling with each key that they have received.
+    `statuses` has the status codes of the answers to each key."""
 
     def __init__(self, origin: str, path: str) -> None:
         self.statuses: dict[str, list[int]] = {}
@@ -65,7 +66,8 @@ class Polls:
         self.once_more()
 
     def once_more(self) -> None:
-        """With each key, from now on: one poll may be on its way already."""
+        """Waits until a poll that was sent after this call is answered, for each key. The next
+        answer may belong to an earlier poll, so two more answers are needed."""
         enough = {key: len(codes) + 2 for key, codes in self.statuses.items()}
         eventually(lambda: all(len(self.statuses[key]) >= count for key, count in enough.items()))
 
@@ -112,7 +114,7 @@ def test_a_team_works_from_sign_up_to_answer(
 
 
 def _first_run(owner: Screen) -> None:
-    """As `manage.py up` does it on an empty server, and then by the form."""
+    """Does what `manage.py up` does on an empty server, and then sends the form."""
     assert first_run.set_up(email="olive@example.com", password=PASSWORD)
     owner.go("/")
     sign_in(owner, "olive@example.com")
@@ -155,7 +157,7 @@ def _joins(reviewer: Screen, path: str) -> None:
 def _rotated(owner: Screen, key: str) -> str:
     owner.go("/agents/")
     owner.follow("writing-agent")
-    owner.follow(f"Rotate {keys.hint_of(key)}")
+    owner.follow(f"Rotate {hint_of(key)}")
     owner.page.get_by_label("In 1 hour").check()
     owner.press("Rotate key")
     return owner.page.inner_text("#once")
@@ -163,7 +165,7 @@ def _rotated(owner: Screen, key: str) -> str:
 
 def _revoked(owner: Screen, key: str) -> None:
     owner.follow("I've copied the key")
-    owner.follow(f"Revoke {keys.hint_of(key)}")
+    owner.follow(f"Revoke {hint_of(key)}")
     owner.press("Revoke key")
     assert "It no longer works." in owner.page.inner_text("main")
 

@@ -1,5 +1,5 @@
-"""The page asks for notifications when its button is pressed, and the service worker shows what is
-pushed and opens what was clicked, in Chromium."""
+"""In Chromium, the page asks for notifications when its button is pressed. The service worker shows
+what is pushed, and opens what a person clicks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from tests.wake.callbacks.receiver import Receiver
 
 PAGE = "/settings/notifications/browser/"
 BUTTON = "Turn on in this browser"
-# The browser of the tests has no push service: what it would return is given.
+# The browser of the tests has no push service. The script gives the page a subscription as a push
+# service would return it.
 SUBSCRIBES = """
 Notification.requestPermission = async () => {
   window.asked = true;
@@ -30,7 +31,8 @@ PushManager.prototype.subscribe = async (options) => {
   return { toJSON: () => (%s) };
 };
 """
-# Headless Chromium shows no notifications: what the service worker asks it to show is kept.
+# Headless Chromium shows no notifications. The script keeps the notifications that the service
+# worker asks Chromium to show.
 KEEPS_SHOWN = """() => {
   self.shown = [];
   ServiceWorkerRegistration.prototype.showNotification = async (title, options) => {
@@ -52,7 +54,7 @@ CLICK = """async (path) => {
 }"""
 
 
-# What the service worker gets from the push service, in place of an older subscription.
+# Gives the service worker a new subscription from the push service, in place of an older one.
 CHANGE = """async (subscription) => {
   const keys = [];
   PushManager.prototype.subscribe = async (options) => {
@@ -126,7 +128,7 @@ def test_a_person_turns_it_on_with_one_button(
     assert screen.problems() == []
     screen.press(BUTTON)
 
-    expect(screen.page.get_by_text("Turned on. Choose what it tells you.")).to_be_visible()
+    expect(screen.page.get_by_text("Turned on. Choose what it sends you.")).to_be_visible()
     assert subscribed == [(65, True)]
     assert Channel.objects.get().name == "Chrome on Linux"
     screen.press("Send a test")

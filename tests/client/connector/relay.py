@@ -1,4 +1,4 @@
-"""The relay's side of a WebSocket, played frame by frame."""
+"""Plays the relay's side of a WebSocket, frame by frame."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Relay:
             **{"type": "welcome", "protocol": 1, "agent": "painter"},
             **{"heartbeat_s": 0.1, "lease_s": 60},
         }
-        self.agent = ""  # its id; a server of version 0.2 does not tell it
+        self.agent = ""  # the agent's id, which a server of version 0.2 does not send
         self.keys: list[str | None] = []
         self._received: asyncio.Queue[Frame] = asyncio.Queue()
         self._connection: ServerConnection
         self._greeted = asyncio.Event()
 
     async def next(self, kind: str) -> Frame:
-        """Returns the next frame of this type, and drops others before it."""
+        """Returns the next frame of this type, and drops the frames before it."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
                 frame = await self._received.get()
@@ -65,7 +65,7 @@ class Relay:
             pass
 
     async def send(self, frame: Frame) -> None:
-        """Waits for a connector first."""
+        """Sends a frame, after a connector has come."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             await self._greeted.wait()
         await self._connection.send(json.dumps(frame))
@@ -75,7 +75,7 @@ class Relay:
         await self._connection.close(code)
 
     def forget(self) -> None:
-        """Forgets the connector that was killed, so that `send` waits for the next."""
+        """Forgets the connector that was killed, so that `send` waits for the next one."""
         self._greeted.clear()
         self._received = asyncio.Queue()
 
@@ -129,7 +129,8 @@ async def a_connector(
 
 
 def _hears_of_its_terminal() -> None:
-    """Restores SIGHUP, which is ignored, and inherited so, if the tests run under nohup."""
+    """Restores SIGHUP. Under nohup, SIGHUP is ignored, and `wake connect` would inherit this from
+    the tests."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
@@ -137,8 +138,9 @@ def _hears_of_its_terminal() -> None:
 async def a_process(
     url: str, journal: Path, *argv: str, options: tuple[str, ...] = ()
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """`wake connect`, as people start it; killed at the end, if it still is. Its log is a file
-    beside the journal: the commands that it leaves behind would hold a pipe open."""
+    """Starts `wake connect` as people do, and kills it at the end if it still runs. The log is a
+    file beside the journal, because the commands that `wake connect` leaves behind would hold a
+    pipe open."""
     with journal.with_suffix(".log").open("ab") as log:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "wake_client", "connect", "--url", url),
@@ -156,7 +158,7 @@ async def a_process(
 
 
 async def ended(process: asyncio.subprocess.Process) -> int:
-    """Returns its exit status, and fails if it takes long."""
+    """Returns the exit status of the process, and fails if the process takes long."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         return await process.wait()
 

@@ -1,4 +1,4 @@
-"""Runs coroutines as tests, and looks at the processes that they leave behind."""
+"""Runs coroutines as tests, and looks at the processes that the tests leave behind."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Scenario = Callable[[Path], Coroutine[Any, Any, None]]
 
 
 def scenario(test: Scenario) -> Callable[[Path], None]:
-    """Makes a test of a coroutine, which is task the journal's path."""
+    """Makes a test of a coroutine whose argument is the journal's path."""
 
     @wraps(test)
     def run(tmp_path: Path) -> None:
         asyncio.run(test(tmp_path / "journal"))
 
     run.__annotations__ = {"tmp_path": Path}
-    del run.__dict__["__wrapped__"]  # pytest would ask for its arguments
+    del run.__dict__["__wrapped__"]  # without this, pytest asks for the arguments of the coroutine
     return run
 
 
@@ -35,7 +35,8 @@ async def pid_in(path: Path) -> int:
 
 
 async def is_gone(pid: int) -> bool:
-    """Looks for a while, because the process is not our child and cannot be waited for."""
+    """Says whether the process is gone. Looks again for a while, because the process is not our
+    child, so this process cannot wait for its end."""
     for _ in range(100):
         try:
             status = Path(f"/proc/{pid}/stat").read_text()

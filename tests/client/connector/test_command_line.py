@@ -1,4 +1,4 @@
-"""`wake connect` as a process: its arguments, signals and exit statuses."""
+"""`wake connect` handles its arguments and signals, and ends with the right status."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ AGENT = "8d6f2c2e-2f53-4a0f-b0a5-4a1f0f4f9d11"
 def process_with(
     key: str, relay: Relay, state: Path, *argv: str
 ) -> Coroutine[Any, Any, asyncio.subprocess.Process]:
-    """Starts `wake connect` with a key, and with the journal that it chooses."""
+    """Starts `wake connect` with a key, but without the option that names a journal."""
     return asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "wake_client", "connect", "--url", relay.url, "--", *argv),
         env={

@@ -1,4 +1,4 @@
-"""A connector and its relay, over a real WebSocket."""
+"""A connector and its relay work together over a real WebSocket."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ async def test_after_a_reconnect_a_lost_result_is_sent_again(journal: Path) -> N
         second = await relay.next("result")
         await relay.send({"type": "done", "dispatch_id": task["dispatch_id"]})
         await relay.send({"type": "ping"})
-        await relay.next("pong")  # so it has read what came before
+        await relay.next("pong")  # the connector has then read the earlier frames
         await relay.lose()
         confirmed = await relay.next("hello")
 
@@ -218,7 +218,7 @@ async def test_a_command_that_ignores_sigterm_is_killed(journal: Path) -> None:
         async with a_relay() as relay, a_connector(relay, journal, *stubborn):
             await relay.send(task)
             await relay.next("ack")
-            await asyncio.sleep(0.2)  # for its trap
+            await asyncio.sleep(0.2)  # gives the command time to set its trap
             asked_at = time.monotonic()
             await relay.send({"type": "cancel", "dispatch_id": task["dispatch_id"]})
             result = await relay.next("result")

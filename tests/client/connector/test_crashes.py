@@ -1,4 +1,4 @@
-"""kill -9 of a connector loses nothing, and runs nothing again that has ended."""
+"""After kill -9, a connector loses nothing and repeats no run that has ended."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def test_after_kill_9_an_unfinished_run_starts_again_as_attempt_2(journal:
         relay.forget()
         async with a_process(relay.url, journal, *waits):
             hello = await relay.next("hello")
-            # The relay never heard of the first run, so it counts this as the first.
+            # The relay never received the first start, so it counts this start as the first.
             await relay.send({**task, "lease_id": "another"})
             result = await relay.next("result")
 
@@ -104,7 +104,7 @@ async def test_a_process_with_the_same_journal_is_the_same_connector(journal: Pa
 
 @scenario
 async def test_what_the_command_left_running_on_purpose_goes_on(journal: Path) -> None:
-    """A process in a session of its own has left the process group, but still holds the lock."""
+    """A process that starts its own session leaves the process group, but still holds the lock."""
     pid = journal.with_name("pid")
     command = sh(f"setsid sleep 60 & echo $! > {pid}")
     async with a_relay() as relay:

@@ -1,4 +1,4 @@
-"""The journal on disk, as a crash leaves it."""
+"""The journal on disk can be read after a crash."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_an_unconfirmed_result_may_be_long(path: Path) -> None:
 
 
 def test_a_disk_that_refuses_to_write_loses_nothing(path: Path) -> None:
-    blocked = path.with_name(path.name + "-journal")  # where SQLite writes its own
+    blocked = path.with_name(path.name + "-journal")  # SQLite writes its own journal there
     with Journal(path) as journal:
         journal.finish("before", "lease", RESULT)
         blocked.mkdir()
@@ -151,7 +151,8 @@ with Journal(Path(sys.argv[1])) as journal:
 
 
 def test_a_journal_killed_at_any_point_has_every_recorded_run(path: Path) -> None:
-    """The step that was being written may be there or not; every step before it is."""
+    """The step that was being written may be missing, but every step before it is in the
+    journal."""
     last_event: dict[str, str] = {}
     interrupted: set[str] = set()
     for kill in range(5):
@@ -169,7 +170,8 @@ def test_a_journal_killed_at_any_point_has_every_recorded_run(path: Path) -> Non
 
 
 def killed_after(path: Path, *, lines: int, first: int) -> list[tuple[str, str]]:
-    """Returns the (run, event) that a process has recorded when it is killed after so many."""
+    """Returns the (run, event) pairs in the journal of a process that was killed after so many
+    lines."""
     process = subprocess.Popen(
         [sys.executable, "-c", WRITES_UNTIL_IT_IS_KILLED, str(path), str(first)],
         env={"PYTHONPATH": str(CLIENT)},
@@ -226,7 +228,8 @@ def test_a_line_that_a_crash_cut_off_is_dropped_and_written_over(old: Path, cut:
 
 
 def test_a_killed_conversion_is_repeated(old: Path) -> None:
-    """Its unfinished database, and the journal that SQLite would roll it back with, are ignored."""
+    """The unfinished database is ignored. SQLite's own rollback journal for that database is
+    ignored, too."""
     with Journal(old.with_name("another")) as another:
         another.finish("another", "lease", RESULT)
     unfinished = old.with_name("another").rename(old.with_name(old.name + ".new"))

@@ -121,7 +121,7 @@ async def test_pieces_are_sent_while_the_command_runs_and_again_after_a_lost_con
 
 @scenario
 async def test_an_older_relay_gets_pieces_with_the_result_alone(journal: Path) -> None:
-    """It would add them twice."""
+    """An older relay would add the pieces twice."""
     script = f"echo '{line(piece('a'))}'; echo '{line(piece('b'))}'; echo red"
     async with a_relay() as relay, a_connector(relay, journal, *sh(script)):
         await relay.send(task_frame())

@@ -1,4 +1,4 @@
-"""A connector on a network that blocks WebSockets."""
+"""A connector works on a network that blocks WebSockets."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from wake_client.connector.transports import KeyNotValid, Refused, Replaced
 
 
 class Server(ThreadingHTTPServer):
-    """`server_close` waits for every answer, so none is written during a later test."""
+    """Closes only after every answer, so that no answer is written during a later test."""
 
     daemon_threads = False
 
 
 class PollingRelay:
-    """Answers 404 to a WebSocket, and frames to polls; one that waits does so for a tenth of a
-    second at most."""
+    """Answers 404 to a WebSocket, and frames to polls. A poll waits for a tenth of a second at
+    most."""
 
     def __init__(self) -> None:
         self.received: queue.Queue[Frame] = queue.Queue()
@@ -126,7 +126,7 @@ def relay() -> Iterator[PollingRelay]:
 
 
 def connect(relay: PollingRelay, path: Path, *argv: str) -> Any:
-    """Runs one task in another thread. Returns a function that waits for it."""
+    """Runs one task in another thread, and returns a function that waits for it."""
     problems: list[Exception] = []
 
     async def run() -> None:
@@ -283,7 +283,7 @@ def test_it_sends_drain_also_when_nothing_runs(relay: PollingRelay, tmp_path: Pa
             command = Command(["true"], {"PATH": "/usr/bin:/bin"})
             connector = Connector(command, journal, capacity=1, machine="here")
             staying = asyncio.create_task(stay_connected(connector, relay.url, KEY))
-            while len(relay.lengths) < 3:  # its hello, and polls that wait
+            while len(relay.lengths) < 3:  # the connector's hello, and then the polls that wait
                 await asyncio.sleep(0.01)
             connector.drain()
             await staying

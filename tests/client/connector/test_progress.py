@@ -1,21 +1,21 @@
-"""The progress that a command reports while it works."""
+"""The connector sends the progress that a command reports while it works."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 
 from tests.client.connector.relay import a_connector, a_relay, task_frame
 from tests.client.connector.scenarios import scenario, sh
+from tests.fixtures.logged import logged
 from wake_client.connector import connector
 from wake_client.connector.progress import MAX_TEXT, Progress, Report, extract
 
 
 def extracted(output: bytes) -> tuple[bytes, list[str]]:
-    """Returns the rest of the output, and the progress in it."""
+    """Returns the rest of the output, and the progress that it contained."""
     reports: list[Report] = []
     rest = extract(output, reports.append)
     return rest, [report.text for report in reports]
@@ -100,13 +100,12 @@ async def test_progress_is_sent_while_the_command_runs(journal: Path) -> None:
 async def test_the_connector_logs_the_progress_that_it_sends(journal: Path) -> None:
     working = json.dumps({"state": "working", "text": "Half of it  is red."})
     script = f"echo '{working}'; sleep 1"
-    with patch.object(connector.logger, "info") as log:
+    with logged(connector.logger) as lines:
         async with a_relay() as relay, a_connector(relay, journal, *sh(script)):
             await relay.send(task := task_frame())
             await relay.next("progress")
             await relay.next("result")
 
-    lines = [call.args[0] % call.args[1:] for call in log.call_args_list]
     assert f"task {task['taskId']}: Half of it is red." in lines
 
 

@@ -1,4 +1,4 @@
-"""Which results are sent, in what order, and how often."""
+"""The connector sends the right results, in order, and repeats them in time."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ def ended(journal: Journal, run_id: str, length: int = 10) -> dict[str, Any]:
 
 
 def send(results: UnconfirmedResults) -> list[str]:
-    """Returns the runs whose results are sent now."""
+    """Sends the due results and returns their runs."""
     return [run_id for run_id, _, _ in results.next_batch()]
 
 
 def a_while_later(results: UnconfirmedResults) -> list[str]:
-    """Returns the runs whose results have had all their tries."""
+    """Returns the runs whose results are sent within the next heartbeats, until the tries have run
+    out."""
     return [run_id for _ in range(HEARTBEATS_TO_CONFIRM) for run_id, _, _ in results.heartbeat()]
 
 
@@ -64,7 +65,7 @@ def test_a_result_that_breaks_its_connection_leaves_room_for_the_others(journal:
     a_while_later(results)
     assert send(results) == [
         "next"
-    ]  # alone: the result that was sent with it before comes after it
+    ]  # sent alone, because it comes after the result with which it was sent before
     assert send(results) == ["huge"]
 
 

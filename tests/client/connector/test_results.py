@@ -1,4 +1,4 @@
-"""What a command prints on stdout, and the result of its run."""
+"""The output of a command becomes the result of its run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that the relay does not confirm, or no longer wants."""
+"""The relay may leave a result unconfirmed, or may no longer want the result."""
 
 from __future__ import annotations
 
@@ -125,7 +125,8 @@ async def test_refused_progress_does_not_affect_the_result(journal: Path) -> Non
 async def test_progress_that_is_refused_after_the_result_was_sent_does_not_affect_it(
     journal: Path,
 ) -> None:
-    """The error was taken for one about the result, which was set aside and failed its run."""
+    """The connector used to take the error for an error about the result. So the connector set the
+    result aside, and the run failed."""
     task = task_frame()
     async with a_relay() as relay, a_connector(relay, journal, "echo", "red"):
         await relay.send(task)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from functools import partial
 from pathlib import Path
@@ -11,12 +10,18 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.client.test_sdk import APPROVED, ID, KEY, Server
+from tests.client.process import ignore_signals, type_in
+from tests.client.test_sdk import APPROVED, ID, KEY, Server, ok
 from wake_client import WakeClient
 from wake_client.hook import cli
 
 FIXTURES = {
-    path.stem: json.loads(path.read_text()) for path in Path(__file__).parent.glob("fixtures/*")
+    path.stem: json.loads(path.read_text())
+    for path in Path(__file__).parent.glob("fixtures/*.json")
+}
+AFTER = {
+    path.stem: json.loads(path.read_text())
+    for path in Path(__file__).parent.glob("fixtures/after/*.json")
 }
 PERMISSIONS = sorted(name for name, fixture in FIXTURES.items() if "allow" in fixture)
 DEFERRING = "claude-code-pre-tool-use"
@@ -41,30 +46,51 @@ def agent_of(name: str) -> str:
 
 
 class Hook:
-    """Runs the hook as an agent does and returns what it printed as JSON, or None."""
+    """Runs the hook as an agent does, and returns the JSON that it printed, or None. The server has
+    no claims, unless `extensions` names them; the request for the list of extensions is not
+    counted."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self.monkeypatch, self.capsys = monkeypatch, capsys
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        state: Path,
+    ) -> None:
+        self.monkeypatch, self.capsys, self.state = monkeypatch, capsys, state
+        self.extensions: list[str] | httpx.Response = []
 
     def __call__(
         self, given: Any, server: Server, agent: str, *words: str, **variables: str
     ) -> Any:
+        status, printed, errors = self.run(given, server, agent, *words, **variables)
+        assert status == 0
+        assert errors == "", errors
+        return json.loads(printed) if printed else None
+
+    def run(
+        self, given: Any, server: Server, agent: str, *words: str, **variables: str
+    ) -> tuple[int, str, str]:
+        """Returns the exit status, and what was printed on stdout and stderr."""
         text = given if isinstance(given, str) else json.dumps(given)
-        self.monkeypatch.setattr("sys.stdin", io.StringIO(text))
-        self.monkeypatch.setattr("signal.signal", lambda *ignored: None)
+        type_in(text, self.monkeypatch)
+        ignore_signals(self.monkeypatch)
+
+        def answer(request: httpx.Request) -> httpx.Response:
+            if request.url.path.rstrip("/") == "/wake/v1":
+                known = self.extensions
+                return known if isinstance(known, httpx.Response) else ok({"extensions": known})
+            return server.answer(request)
+
         make_client = partial(
             WakeClient,
-            transport=httpx.MockTransport(server.answer),
+            transport=httpx.MockTransport(answer),
             sleep=server.sleep,
             now=lambda: server.time,
         )
-        status = cli.main(
-            ["--for", agent, *words], {**VARIABLES, **variables}, make_client=make_client
-        )
+        variables = {**VARIABLES, "XDG_STATE_HOME": str(self.state), **variables}
+        status = cli.main(["--for", agent, *words], variables, make_client=make_client)
         printed = self.capsys.readouterr()
-        assert status == 0
-        assert printed.err == "", printed.err
-        return json.loads(printed.out) if printed.out else None
+        return status, printed.out, printed.err
 
 
 def words_for(name: str, folder: Path) -> list[str]:
@@ -72,8 +98,9 @@ def words_for(name: str, folder: Path) -> list[str]:
 
 
 def is_without_a_decision(printed: Any, name: str) -> bool:
-    """Returns whether the agent is told what it is told without a person's answer: nothing, so that
-    its terminal asks; Cursor to ask; and a deferred call is denied, because no terminal asks."""
+    """Says whether the agent gets the answer for "no decision". Usually that is no output, so that
+    the agent asks in its terminal. Cursor gets "ask". A deferred call is denied, because no
+    terminal asks."""
     if name == DEFERRING:
         decision = printed["hookSpecificOutput"]
         return (

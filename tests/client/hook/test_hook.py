@@ -1,5 +1,5 @@
-"""`wake hook` from the recorded input of each agent: what people are asked, what the agent is told,
-and silence."""
+"""`wake hook` reads the recorded input of each agent, asks people, answers the agent or stays
+silent."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.client.hook.running import (
     words_for,
 )
 from tests.client.test_sdk import APPROVED, ID, PENDING, RECEIPT, Server, error, ok
-from wake_client.hook.questions import LONGEST_HEADLINE, LONGEST_SUMMARY, MOST_CHARACTERS
+from wake_client.hook.questions import LONGEST_HEADLINE, LONGEST_SUMMARY, MAX_CHARACTERS
 
 
 @pytest.mark.parametrize("name", PERMISSIONS)
@@ -194,7 +194,7 @@ def test_words_beside_an_allowed_call_reach_claude_code(
 
 
 def test_codex_gets_no_field_that_it_does_not_know(hook: Hook) -> None:
-    """It refuses output with unknown fields, and then asks in its terminal."""
+    """Codex refuses output with unknown fields, and then asks in its terminal."""
     server = Server(ok(RECEIPT, 201), ok({**APPROVED, "feedback": "Watch the load."}))
 
     printed = hook(FIXTURES["codex-permission-request"]["input"], server, "codex")
@@ -224,9 +224,9 @@ def test_an_answer_in_the_last_moment_counts(hook: Hook) -> None:
 def test_arguments_that_no_person_could_read_are_denied(name: str, hook: Hook) -> None:
     given = dict(FIXTURES[name]["input"])
     if "command" in given:
-        given["command"] = "x" * MOST_CHARACTERS
+        given["command"] = "x" * MAX_CHARACTERS
     else:
-        given["tool_input"] = {"content": "x" * MOST_CHARACTERS}
+        given["tool_input"] = {"content": "x" * MAX_CHARACTERS}
     server = Server(ok(RECEIPT, 201))
     deferring = ["--deferring", "unused"] if name == DEFERRING else []
 

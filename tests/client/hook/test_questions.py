@@ -1,4 +1,5 @@
-"""A person answers a question of the agent, and approves its plan or sends it back."""
+"""A person answers a question of the agent, and approves the agent's plan or sends the plan
+back."""
 
 from __future__ import annotations
 

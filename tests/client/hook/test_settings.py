@@ -1,17 +1,21 @@
-"""`wake hook install` and `uninstall` change their own lines of settings, and no other."""
+"""`wake hook install` and `uninstall` change their own lines of settings and no others."""
 
 from __future__ import annotations
 
 import json
 import shlex
 import stat
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.client.test_sdk import KEY
 from wake_client.hook import cli
 from wake_client.hook.calls import AGENTS
+from wake_client.hook.claims import NO_LIST
 
 FILES = {
     "claude-code": ".claude/settings.json",
@@ -202,12 +206,45 @@ def test_the_doctor_says_where_it_is_installed(
     wake_hook(tmp_path, "install", "cursor")
     capsys.readouterr()
 
-    assert wake_hook(tmp_path, "doctor") == 1  # there is no key
+    assert wake_hook(tmp_path, "doctor") == 1  # the doctor fails, because there is no key
 
     printed = capsys.readouterr()
     assert "cursor: installed" in printed.out
     assert "codex: not installed" in printed.out
     assert "wake login" in printed.out
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers a sweep, and has no list of extensions."""
+
+    def do_GET(self) -> None:
+        is_sweep = self.path.startswith("/wake/v1/responses")
+        body = b'{"deliveries": [], "total": 0, "has_more": false, "next_since": null}'
+        self.send_response(200 if is_sweep else 404)
+        self.end_headers()
+        self.wfile.write(body if is_sweep else b"Not here.")
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Writes no line to stderr."""
+
+
+def test_the_doctor_says_that_the_list_of_extensions_is_hidden(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wake_hook(tmp_path, "install", "cursor")
+    capsys.readouterr()
+    with HTTPServer(("127.0.0.1", 0), _Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        origin = f"http://127.0.0.1:{server.server_port}"
+        access = {"WAKE_ENDPOINT": origin, "WAKE_API_KEY": KEY, "WAKE_AGENT_ID": "coder"}
+
+        status = cli.main(["doctor"], {"HOME": str(tmp_path), **access})
+
+        server.shutdown()
+    printed = capsys.readouterr().out
+    assert status == 0
+    assert "access: the key works" in printed
+    assert f"claims: {NO_LIST.format(status=404)}" in printed
 
 
 def test_everything_can_be_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,8 +263,28 @@ def test_everything_can_be_json(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_cursor_blocks_a_call_whose_hook_crashes(tmp_path: Path) -> None:
-    """It runs the call otherwise (https://cursor.com/docs/agent/hooks, read on 2026-11-25)."""
+    """Otherwise Cursor runs the call although the hook crashed
+    (https://cursor.com/docs/agent/hooks, read on 2026-11-25)."""
     wake_hook(tmp_path, "install", "cursor")
 
     hooks = written(tmp_path / FILES["cursor"])["hooks"]
-    assert [entry["failClosed"] for entries in hooks.values() for entry in entries] == [True, True]
+    before = [hooks[event][0] for event in ("beforeShellExecution", "beforeMCPExecution")]
+    assert [entry["failClosed"] for entry in before] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("agent", "events"),
+    [
+        ("claude-code", ["PostToolUse", "PostToolUseFailure"]),
+        ("cursor", ["afterShellExecution", "afterMCPExecution"]),
+    ],
+)
+def test_the_hook_after_a_call_is_installed(agent: str, events: list[str], tmp_path: Path) -> None:
+    wake_hook(tmp_path, "install", agent, "--agent", "coder")
+
+    hooks = written(tmp_path / FILES[agent])["hooks"]
+    for event in events:
+        (entry,) = hooks[event]
+        (run,) = entry.get("hooks", [entry])
+        assert run["command"].endswith(f"hook --for {agent} --agent coder --report")
+        assert run["timeout"] == 30

@@ -1,4 +1,5 @@
-"""`wake deliver`, `ask`, `check`, `answers` and `withdraw`: what they send, print and return."""
+"""`wake deliver`, `ask`, `check`, `answers` and `withdraw` send, print and return the right
+things."""
 
 from __future__ import annotations
 
@@ -80,7 +81,7 @@ def test_an_agent_that_a_rule_makes_wait_is_told(capsys: pytest.CaptureFixture[s
 def test_a_question_that_a_rule_makes_wait_does_not_expire(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The exit status of an expired question let scripts go on."""
+    """When a question had expired, the exit status used to let scripts continue."""
     receipt, expired = ok(RECEIPT | {"on_timeout": "hold"}, 201), ok({**PENDING, "expired": True})
 
     answered = wake(Server(receipt, expired, ok(APPROVED)), "ask", *CONTENT)
@@ -305,3 +306,69 @@ def test_a_wait_beyond_the_deadline_has_its_reason(
     wake(server, "ask", "Deploy?", "Tests pass.", "--deadline", "60", *flag)
 
     assert why in capsys.readouterr().err
+
+
+def test_an_approval_is_claimed(capsys: pytest.CaptureFixture[str]) -> None:
+    claim = {
+        "delivery_id": ID,
+        "status": "approved",
+        "claimed_at": "2026-03-07T09:15:00Z",
+        "claim_id": ID,
+    }
+    server = Server(ok(claim))
+
+    assert wake(server, "claim", ID, "--digest", "0f6c", "--idempotency-key", "k") == 0
+
+    assert capsys.readouterr().out == f"claimed {ID}\n"
+    assert server.requests[0].url.path == f"/wake/v1/claim/{ID}"
+    assert server.requests[0].headers["Idempotency-Key"] == "k"
+    assert body(server) == {"digest": "0f6c"}
+
+
+def test_a_claim_of_a_redirected_delivery_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    """A script acts on an exit status of 0, so the status must not be 0 if a person changed the
+    content."""
+    claim = {
+        "delivery_id": ID,
+        "status": "redirected",
+        "claimed_at": "2026-03-07T09:15:00Z",
+        "claim_id": ID,
+    }
+
+    status = wake(Server(ok(claim)), "claim", ID, "--digest", "0f6c")
+
+    assert status == ExitStatus.REDIRECTED
+    assert capsys.readouterr().out == f"claimed {ID}, redirected: do what the answer says\n"
+
+
+@pytest.mark.parametrize("code", ["already_claimed", "not_approved", "digest_mismatch"])
+def test_a_refused_claim_has_a_status_of_its_own(
+    code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = Server(error(409, code))
+
+    assert wake(server, "claim", ID, "--digest", "0f6c") == ExitStatus.NOT_CLAIMED
+    assert code in capsys.readouterr().err
+
+
+def test_an_outcome_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    stored = {"delivery_id": ID, "status": "done", "reported_at": "2026-03-07T09:15:00Z"}
+    server = Server(ok(stored, 201))
+
+    assert wake(server, "report", ID, "done", "Refund sent.") == 0
+
+    assert capsys.readouterr().out == f"reported {ID}\n"
+    assert body(server) == {"status": "done", "summary": "Refund sent."}
+
+
+def test_a_delivery_asks_for_its_callback_and_the_receipt() -> None:
+    server = Server(ok(RECEIPT, 201), ok(RECEIPT, 201))
+    url = "https://hooks.example.com/wake"
+
+    wake(server, "deliver", "question", *CONTENT, "--callback", url, "--receipt")
+    wake(server, "deliver", "question", *CONTENT)
+
+    asked, usual = body(server), body(server, 1)
+    assert (asked["callback_webhook"], asked["receipt"]) == (url, True)
+    assert "callback_webhook" not in usual
+    assert "receipt" not in usual

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import stat
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.client.process import type_in
 from tests.client.shell.command import wake
 from tests.client.test_sdk import APPROVED, ID, KEY, Server, error, ok
 
@@ -24,7 +24,7 @@ def login(home: Path, agent: str, *words: str, server: Server | None = None) -> 
 
 @pytest.fixture(autouse=True)
 def typed_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(f"{KEY}\n"))
+    type_in(f"{KEY}\n", monkeypatch)
 
 
 def logins(home: Path) -> Any:
@@ -79,7 +79,7 @@ def test_agents_are_stored_beside_each_other_and_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     login(tmp_path, "painter", "--endpoint", SERVER)
-    monkeypatch.setattr("sys.stdin", io.StringIO("wk_live_another\n"))
+    type_in("wk_live_another\n", monkeypatch)
     login(tmp_path, "writer", "--endpoint", SERVER)
 
     assert logins(tmp_path)["default"] == "writer"

@@ -1,16 +1,18 @@
-"""`wake mcp` carries each line to /mcp and each answer back."""
+"""`wake mcp` carries each line to /mcp, and carries each answer back."""
 
 from __future__ import annotations
 
 import io
 import json
 import threading
+from contextlib import redirect_stdout
 from typing import Any
 
 import httpx
 import pytest
 
 from accounts.models import ApiKey
+from tests.client.process import type_in
 from tests.client.shell.command import VARIABLES
 from tests.fixtures.strict_client import Client
 from wake.mcp.protocol import META, TASKS
@@ -25,11 +27,11 @@ def bridge(
 ) -> Any:
     text = "".join(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines)
     out = io.StringIO()
-    monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    monkeypatch.setattr("sys.stdout", out)
+    type_in(text, monkeypatch)
     arguments = parser.parser().parse_args(["mcp"])
     variables = {**VARIABLES, "WAKE_API_KEY": key}
-    arguments.start(arguments, [], variables, transport=httpx.MockTransport(answer))
+    with redirect_stdout(out):
+        arguments.start(arguments, [], variables, transport=httpx.MockTransport(answer))
     return sorted(
         (json.loads(line) for line in out.getvalue().splitlines()), key=lambda one: str(one["id"])
     )
@@ -49,7 +51,8 @@ def call(id: Any, method: str, **params: Any) -> dict[str, Any]:
 
 
 class InThisThread:
-    """Takes the place of the threads: the rows of a test are seen by its own connection alone."""
+    """Replaces the threads of the bridge, because only the connection of a test sees the test's
+    rows."""
 
     def __init__(self, most: int) -> None: ...
 
@@ -64,6 +67,8 @@ class InThisThread:
 
 @pytest.fixture
 def in_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Eight threads send at the same time, but the test needs the order in which the requests are
+    # sent.
     monkeypatch.setattr("wake_client.shell.mcp_bridge.ThreadPoolExecutor", InThisThread)
 
 

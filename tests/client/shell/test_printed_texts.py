@@ -1,5 +1,5 @@
-"""Texts of others in a terminal: whole, with the names of characters that it would act on, and
-without a line that could be taken for one of the command."""
+"""A terminal prints others' texts whole. Characters that a terminal would act on are named, and no
+line can be taken for a line of the command itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import io
 import json
 import logging
 import re
-import sys
 import unicodedata
 from contextlib import redirect_stdout
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.client.process import ignore_signals, type_in
 from tests.client.shell.command import VARIABLES, wake
 from tests.client.test_sdk import APPROVED, ID, RECEIPT, Server, error, ok
 from wake_client import __main__ as program
@@ -28,8 +28,8 @@ from wake_client.shell import output, run, watch
 from wake_client.shell.deliveries import in_words
 from wake_client.visible_text import indented, json_text, shortened, visible, visible_lines
 
-# A window title, a link, a cleared screen, C1's escape, DEL, an override of the direction, blanks
-# that are no spaces, a line separator, and a tag.
+# The texts have a window title, a link, a cleared screen, C1's escape, DEL, an override of the
+# direction, blanks that are no spaces, a line separator and a tag.
 HOSTILE = [
     *("\x1b]0;approved\x07", "\x1b]8;;https://evil.example\x1b\\click\x1b]8;;\x1b\\", "\x1b[2J"),
     *("\x9b1m", "\x7f", "\u202e", "\u2066", "\u200b", "\u2800", "\ufffc", "\u2028", "\x85", "\r"),
@@ -40,14 +40,30 @@ NAMED = re.compile("⟨U\\+([0-9A-F]{4,6})⟩")
 
 
 def is_safe(text: str) -> bool:
-    """Returns whether a terminal only prints these characters, apart from line feeds and tabs."""
+    """Says whether a terminal only prints these characters, apart from line feeds and tabs."""
     kinds = {unicodedata.category(letter) for letter in text if letter not in "\n\t"}
     return not kinds & {"Cc", "Cf", "Zl", "Zp", "Cs"}
 
 
 def read(text: str) -> str:
-    """Returns the text with the characters that the names stand for."""
+    """Returns the text with the characters in place of their names."""
     return NAMED.sub(lambda match: chr(int(match[1], 16)), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("rm\u00a0-rf", "rm⟨U+00A0⟩-rf"),
+        ("a\u2003b\u1680", "a⟨U+2003⟩b⟨U+1680⟩"),
+        ("10\u202f000", "10\u202f000"),
+        ("a\u00a0\u00a0b", "a⟨U+00A0⟩⟨U+00A0⟩b"),
+        ("a" + "\u0301" * 8, "a" + "\u0301" * 6 + "⟨U+0301⟩" * 2),
+        ("e\u0301 e\u0301", "e\u0301 e\u0301"),
+        ("\U00016fe4", "⟨U+16FE4⟩"),
+    ],
+)
+def test_blanks_that_are_no_spaces_and_tall_marks_are_named(text: str, shown: str) -> None:
+    assert visible(text) == shown
 
 
 @given(TEXTS)
@@ -184,8 +200,8 @@ def test_the_log_of_the_connector_is_one_line_a_message(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logger = logging.getLogger("wake_client")
-    monkeypatch.setattr(logger, "handlers", [])
-    monkeypatch.setattr(logger, "propagate", True)
+    monkeypatch.setattr(logger, "handlers", [])  # the program adds one,
+    monkeypatch.setattr(logger, "propagate", True)  # and stops this; both come back afterwards
     program._log_to_stderr()
 
     logger.info("task %s: %s", "t-1", HOSTILE_TEXT)
@@ -201,8 +217,8 @@ def test_the_log_of_the_connector_is_one_line_a_message(
 def test_the_hook_names_them_in_its_reasons(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("signal.signal", lambda *ignored: None)
-    monkeypatch.setattr(sys, "stdin", io.StringIO("{}"))
+    ignore_signals(monkeypatch)
+    type_in("{}", monkeypatch)
 
     hook.main(["--deferring", f"/nowhere/{HOSTILE_TEXT[:60]}", "--wait", HOSTILE_TEXT], VARIABLES)
 

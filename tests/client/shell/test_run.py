@@ -1,7 +1,8 @@
 """`wake run`: a session ends at a question, and the answer resumes it.
 
-Claude Code cannot run here. The program in its place does what the reference of its hooks says
-(https://code.claude.com/docs/en/hooks#defer-a-tool-call-for-later, read on 2026-11-22).
+Claude Code cannot run here. A program that stands in for Claude Code does what the reference of its
+hooks describes (https://code.claude.com/docs/en/hooks#defer-a-tool-call-for-later, read on
+2026-11-22).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pytest
 from tests.client.shell.command import VARIABLES
 from tests.client.test_sdk import APPROVED, ID, PENDING, RECEIPT, Server, error, ok
 from wake_client import WakeClient
-from wake_client.hook.deferred import Deferred, Question
+from wake_client.hook.deferred import Deferred, DeferredQuestion
 from wake_client.shell import parser
 from wake_client.shell.run import without_prompt
 
@@ -67,8 +68,10 @@ def log_of(home: Path) -> list[Any]:
 
 
 def asked_before(home: Path) -> None:
-    """Does what the hook does when it defers the call."""
-    Deferred(home / ".local/state/wake/deferred.json").remember(CALL["id"], Question(ID, "digest"))
+    """Writes the same state that the hook writes when it defers the call."""
+    Deferred(home / ".local/state/wake/deferred.json").remember(
+        CALL["id"], DeferredQuestion(ID, "digest")
+    )
 
 
 def test_the_answer_resumes_the_session(home: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 """`wake run` with a real server and its own hook: defer, answer, resume.
 
-Claude Code cannot run here. The program in its place runs the hook of its settings before its one
-call, and does what the reference says of each decision.
+Claude Code cannot run here. A program stands in for Claude Code. This program runs the hook of its
+settings before and after its one call, and follows each decision as the reference describes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from accounts.models import ApiKey
 from tests.client.connector.relay import CLIENT
 from tests.types import Answer
 from tests.wake.server.up import eventually
-from wake.models import Delivery
+from wake.models import Claim, Delivery, Outcome
 
 pytestmark = pytest.mark.system
 CLAUDE = """
@@ -28,6 +28,7 @@ import json, subprocess, sys
 words = sys.argv[1:]
 settings = json.loads(words[words.index("--settings") + 1])
 (entry,) = settings["hooks"]["PreToolUse"]
+(after,) = settings["hooks"]["PostToolUse"]
 call = {"id": "toolu_01abc", "name": "Bash", "input": {"command": "npm publish"}}
 given = {
     "hook_event_name": "PreToolUse", "session_id": "abc123", "cwd": "/srv/shop",
@@ -42,6 +43,10 @@ match decision.get("permissionDecision"):
         result |= {"stop_reason": "tool_deferred", "deferred_tool_use": call}
     case "allow":
         command = decision.get("updatedInput", call["input"])["command"]
+        given |= {"hook_event_name": "PostToolUse", "tool_input": {"command": command},
+                  "tool_response": {"stdout": "", "stderr": "", "interrupted": False}}
+        subprocess.run(after["hooks"][0]["command"], shell=True, input=json.dumps(given),
+                       text=True, check=True)
         result |= {"stop_reason": "end_turn", "result": f"ran {command}"}
     case "deny":
         result |= {"stop_reason": "end_turn", "result": decision["permissionDecisionReason"]}
@@ -99,3 +104,7 @@ def test_a_session_ends_at_a_question_and_goes_on_with_the_answer(
     (entry,) = json.loads(deferred.read_text()).values()
     assert entry["delivery_id"] == str(delivery.pk)
     assert Delivery.objects.count() == 1
+    is_allowed = status != "rejected"
+    assert Claim.objects.filter(response__delivery=delivery).exists() == is_allowed
+    outcomes = Outcome.objects.filter(delivery=delivery).values_list("status", flat=True)
+    assert list(outcomes) == (["done"] if is_allowed else [])

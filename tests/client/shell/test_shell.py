@@ -1,4 +1,4 @@
-"""What all subcommands share: help, completion, and a line of progress in a terminal."""
+"""All subcommands have help, completion and a line of progress in a terminal."""
 
 from __future__ import annotations
 

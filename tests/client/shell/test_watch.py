@@ -1,4 +1,4 @@
-"""`wake watch` prints answers as they come, also after a pause of the server."""
+"""`wake watch` prints answers as they arrive, also after a pause of the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owners rotate an agent's signing secret, grant it other ids, and pause it."""
+"""Owners rotate an agent's signing secret, grant the agent other ids, and pause the agent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery
 from wake.callbacks.attempts import settle
-from wake.callbacks.http_client import Outcome
+from wake.callbacks.http_client import PostResult
 from wake.models import Callback
 
 
@@ -146,11 +146,11 @@ def test_the_same_alias_twice_is_stored_once(alices: Person, agent: Agent) -> No
 
 def test_the_number_of_aliases_is_limited(agent: Agent, alices: Person) -> None:
     ClaimedId.objects.bulk_create(
-        ClaimedId(agent=agent, pattern=f"agent-{number}") for number in range(aliases.MOST)
+        ClaimedId(agent=agent, pattern=f"agent-{number}") for number in range(aliases.MAX_ALIASES)
     )
 
     assert claim(alices, agent, "one-more").status_code == 422
-    assert ClaimedId.objects.count() == aliases.MOST
+    assert ClaimedId.objects.count() == aliases.MAX_ALIASES
 
 
 # The pause ----------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ def test_the_list_of_agents_says_whose_callbacks_fail(
 
     callback.tries, callback.lease = 1, uuid4()
     callback.save(update_fields=["tries", "lease"])
-    settle([(callback, Outcome(status_code=500))], at=timezone.now())
+    settle([(callback, PostResult(status_code=500))], at=timezone.now())
 
     assert "No agent needs your attention." in before
     after = text_of(alices.get("/agents/"))

@@ -1,4 +1,5 @@
-""" "Got it": what needs no answer leaves the inbox, nothing is sent, and it can be brought back."""
+""" "Got it" removes from the inbox what needs no answer. Nothing is sent, and the delivery can be
+brought back."""
 
 from __future__ import annotations
 

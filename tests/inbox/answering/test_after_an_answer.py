@@ -1,4 +1,4 @@
-"""After an answer on a delivery's page, the list or the next delivery opens, with Undo in sight."""
+"""After an answer on a delivery's page, the list or the next delivery opens, and offers Undo."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def alices_next(alice: User, alices: Person, prefer: Prefer) -> Person:
 
 
 def approve(person: Person, delivery: Delivery, **fields: Any) -> Any:
-    """Sends the form of the page, with what the page put into it."""
+    """Sends the form of the page, with the values that the page put into the form."""
     page = person.see(delivery).content.decode()
     then = {"then": "next"} if 'name="then" value="next"' in page else {}
     return person.answer(delivery, **then, **fields)

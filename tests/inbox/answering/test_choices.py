@@ -1,5 +1,5 @@
-"""A person chooses an option or changes fields, and the agent receives that (docs/protocol.md,
-Typed blocks)."""
+"""A person chooses an option or changes fields, and the agent receives the choice
+(docs/protocol.md, Typed blocks)."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_an_undone_choice_is_selected_again(alices: Person, make_delivery: MakeD
 
 
 def test_an_answer_in_words_chose_no_option(alices: Person, make_delivery: MakeDelivery) -> None:
-    """The page said that it chose the recommended one."""
+    """The page used to say that the answer chose the recommended option."""
     delivery = make_delivery(type="question", details_json=of(CHOICE))
     alices.answer(delivery, "redirected", feedback="Neither yet.")
 
@@ -169,7 +169,7 @@ TOLD = {**OPEN, "name": "told", "label": "Tell whom?", "multiple": True}
 def test_an_approval_from_a_row_needs_a_recommended_option(
     alices: Person, make_delivery: MakeDelivery, blocks: list[Any], words: str
 ) -> None:
-    """It was sent with a choice of null, which docs/protocol.md excludes."""
+    """This approval used to be sent with a choice of null, which docs/protocol.md excludes."""
     delivery = make_delivery(details_json=of(*blocks))
 
     answer = alices.answer(delivery, "approved")
@@ -356,3 +356,16 @@ def test_a_long_label_is_shown_whole(alices: Person, make_delivery: MakeDelivery
 
     assert f">{long}</bdi>" in html
     assert f">{question}</bdi>" in html
+
+
+@pytest.mark.parametrize("edited_as", ["json", "text", "fields"])
+def test_the_editor_sends_an_answer_and_not_the_word_chosen(
+    edited_as: str, alices: Person, make_delivery: MakeDelivery
+) -> None:
+    delivery = make_delivery(type="question", details_json='{"amount": 1}')
+
+    sent = choose(alices, delivery, "A", edited_as=edited_as, edited_content='{"amount": 2}')
+
+    assert sent.status_code == 422
+    assert "Choose an answer." in text_of(sent)
+    assert not Response.objects.exists()

@@ -69,7 +69,8 @@ def test_changed_values_go_to_the_agent_with_all_of_the_others(
 def test_changed_values_are_never_lost_to_another_button(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
-    """More, Approve of an update; and words with the values."""
+    """Changed values are kept by every way to answer: the buttons in More, Approve of an update,
+    and an answer in words."""
     update = make_delivery(type="update", details_json=of(*FIELDS))
     send(alices, update, "approved", **{"field-1": "12"})
     assert answered(update) == ("redirected", PROPOSED | {"floor": 12})
@@ -139,7 +140,7 @@ def test_a_value_that_cannot_be_read_takes_none_with_it_to_the_editor(
 def test_a_saved_reply_keeps_the_changed_values(
     alices: Person, alice: User, proposal: Delivery
 ) -> None:
-    """They were the agent's again, so that the next click sent these."""
+    """The page used to return to the agent's values, and the next click sent these."""
     reply = SavedReply.objects.create(user=alice, status="approved", name="Ship it", text="Go.")
     typed = AS_SHOWN | {"field-0": "New title", "field-1": "cheap", "field-2": "true"}
 

@@ -1,4 +1,5 @@
-"""A page that was opened before a new version came answers nothing that its person did not see."""
+"""If a page was opened before a new version came, it answers nothing that the person has not
+seen."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from inbox.delivery.revisions import newest_version_of
-from tests.inbox.answering.test_batch import choose, send
+from tests.inbox.answering.batches.test_batch import choose, send
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery
 from wake.models import Delivery, Response
@@ -29,7 +30,7 @@ def new(make_delivery: MakeDelivery, old: Delivery) -> Delivery:
 
 
 def form_in(page: Any, action: str) -> dict[str, str]:
-    """Returns the hidden fields of the form that posts there."""
+    """Returns the hidden fields of the form that posts to `action`."""
     [form] = re.findall(rf'action="{action}"[^>]*>(.*?)</form>', page.content.decode(), re.DOTALL)
     fields = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', form, re.DOTALL)
     return {name: value for name, value in fields if name != "csrfmiddlewaretoken"}

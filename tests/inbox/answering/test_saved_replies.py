@@ -9,7 +9,7 @@ from django.db import connection
 
 from accounts.models import User
 from inbox.answering import saved_replies
-from inbox.answering.saved_replies import MOST_REPLIES, SameName, TooMany
+from inbox.answering.saved_replies import MAX_REPLIES, SameName, TooManyReplies
 from inbox.models import SavedReply
 
 
@@ -56,13 +56,13 @@ def test_a_saved_reply_keeps_its_name_when_it_is_changed(bob: User) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_the_number_of_saved_replies_is_limited(bob: User) -> None:
-    for number in range(MOST_REPLIES - 1):
+    for number in range(MAX_REPLIES - 1):
         saved_replies.save_reply(_reply(bob, f"Phrase {number}"))
 
     def save(name: str) -> bool:
         try:
             saved_replies.save_reply(_reply(bob, name))
-        except TooMany:
+        except TooManyReplies:
             return False
         finally:
             connection.close()
@@ -72,4 +72,4 @@ def test_the_number_of_saved_replies_is_limited(bob: User) -> None:
         saved = list(pool.map(save, ["Last", "One too many"]))
 
     assert sorted(saved) == [False, True]
-    assert SavedReply.objects.count() == MOST_REPLIES
+    assert SavedReply.objects.count() == MAX_REPLIES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accounts.models import User
-from inbox.answering.saved_replies import MOST_REPLIES
+from inbox.answering.saved_replies import MAX_REPLIES
 from inbox.models import SavedReply
 from tests.types import SignedIn
 
@@ -73,7 +73,7 @@ def test_an_invalid_saved_reply_is_not_saved_and_stays_in_the_form(
 def test_the_page_says_when_there_is_no_more_room(bob: User, signed_in: SignedIn) -> None:
     SavedReply.objects.bulk_create(
         SavedReply(user=bob, status="approved", name=f"Reply {number}", text="x")
-        for number in range(MOST_REPLIES)
+        for number in range(MAX_REPLIES)
     )
 
     page = signed_in(bob).post("/settings/saved-replies/", SHIP_IT)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
+from accounts.agents import gates
+from accounts.audit import SYSTEM
+from accounts.models import Agent, Team
 from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.types import Age, Answer, MakeDelivery
@@ -144,12 +148,16 @@ def test_a_late_undo_does_not_say_that_the_agent_has_an_answer_whose_callback_fa
         ("held", "Goes to the agent in", True),
         ("released", "Waiting for the agent to fetch it.", True),
         ("sweep", "Fetched by the agent", False),
+        ("receipt", "Receipt fetched at", False),
+        ("claim", "Approval used at", False),
         ("sent", "Sent by callback", False),
     ],
 )
 def test_the_page_says_where_the_answer_is(
     alices: Person,
     caller: AgentClient,
+    team: Team,
+    agent: Agent,
     answer: Answer,
     age: Age,
     prepare: str,
@@ -157,9 +165,20 @@ def test_the_page_says_where_the_answer_is(
     can_be_undone: bool,
 ) -> None:
     delivery = Delivery.objects.get(pk=caller.deliver())
+    _, text = gates.issue(team, name="Refunds", agents=[agent], by=SYSTEM, at=timezone.now())
+    of_gate = {"Authorization": f"Bearer {text}"}
     response = answer(delivery, held=prepare == "held")
     if prepare == "sweep":
         caller.sweep()
+    if prepare == "receipt":
+        caller.client.get(f"/wake/v1/receipt/{delivery.pk}", headers=of_gate)
+    if prepare == "claim":
+        caller.client.post(
+            f"/wake/v1/claim/{delivery.pk}",
+            json.dumps({"digest": delivery.content_hash}),
+            content_type="application/json",
+            headers=of_gate,
+        )
     if prepare == "sent":
         Response.objects.filter(pk=response.pk).update(sent_at=timezone.now())
 

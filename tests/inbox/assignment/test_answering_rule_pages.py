@@ -10,20 +10,15 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Membership, Team, User
-from accounts.sign_in import sessions
+from accounts.sign_in.browsers import session_names
+from tests.fixtures.answering_rules import run_rules
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeAnsweringRule, MakeDelivery
-from wake.answering import results, trials
-from wake.answering.trials import note_and_answer
+from wake.answering import results
 from wake.models import AnsweringRule, Response
 
 RULES = "/settings/rules/garden/"
 NEW = f"{RULES}answering/new/"
-
-
-@pytest.fixture(autouse=True)
-def no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "SAMPLE", 2**256)
 
 
 def page_of(rule: AnsweringRule, action: str = "") -> str:
@@ -105,7 +100,7 @@ def test_the_page_compares_with_what_people_answered(
         answer(make_delivery())
     wrong = make_delivery(headline="Refund to a stranger")
     answer(wrong, "rejected")
-    note_and_answer(at=timezone.now())
+    run_rules(at=timezone.now())
 
     page = alices.get(page_of(rule))
 
@@ -151,7 +146,7 @@ def test_turning_on_asks_for_the_password_and_turning_off_does_not(
 ) -> None:
     rule = make_answering_rule()
     session = alices.client.session
-    session[sessions.PASSWORD] = (timezone.now() - timedelta(minutes=16)).timestamp()
+    session[session_names.PASSWORD] = (timezone.now() - timedelta(minutes=16)).timestamp()
     session.save()
 
     asked = act(alices, rule, "switch", state="on", reason="We tried it by hand.")
@@ -167,7 +162,7 @@ def test_the_page_lists_what_it_approved(
 ) -> None:
     rule = make_answering_rule(on=True)
     delivery = make_delivery(headline="Refund of 9 euros")
-    note_and_answer(at=timezone.now())
+    run_rules(at=timezone.now())
 
     text = text_of(bobs.get(page_of(rule)))
     assert "Refund of 9 euros" in text
@@ -180,7 +175,7 @@ def test_a_person_who_is_too_late_is_told_of_the_rule(
 ) -> None:
     make_answering_rule(on=True)
     delivery = make_delivery()
-    note_and_answer(at=timezone.now())
+    run_rules(at=timezone.now())
     form = {"status": "rejected", "content_hash": delivery.content_hash}
 
     answer = bobs.client.post(f"/deliveries/{delivery.pk}/response", form)
@@ -198,14 +193,14 @@ def test_a_reviewer_undoes_what_a_rule_approved(
     Membership.objects.filter(user=bobs.user).update(role="reviewer")
     rule = make_answering_rule(on=True)
     delivery = make_delivery()
-    note_and_answer(at=timezone.now())
+    run_rules(at=timezone.now())
     assert b"/undo" in bobs.get(f"/deliveries/{delivery.pk}/").content
 
     bobs.client.post(f"/deliveries/{delivery.pk}/undo", follow=True)
 
     assert not Response.objects.exists()
     make_delivery()
-    note_and_answer(at=timezone.now())
+    run_rules(at=timezone.now())
     page = text_of(bobs.get(page_of(rule)))
     assert "because people disagreed with it" in page
     assert "undone" in page
@@ -241,26 +236,26 @@ def test_an_owner_lets_a_rule_answer_again_with_the_password(
     answer: Answer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(results, "ONE_IN", 0)  # a contradiction does not return it to shadow
+    monkeypatch.setattr(results, "ONE_IN", 0)  # a contradiction keeps the rule on
     rule = make_answering_rule(on=True)
     response = answer(make_delivery(), "rejected")
     make_delivery()
     seen = response.answered_at.isoformat()
-    fresh = alices.client.session[sessions.PASSWORD]
+    fresh = alices.client.session[session_names.PASSWORD]
     session = alices.client.session
-    session[sessions.PASSWORD] = (timezone.now() - timedelta(minutes=16)).timestamp()
+    session[session_names.PASSWORD] = (timezone.now() - timedelta(minutes=16)).timestamp()
     session.save()
 
     asked = act(alices, rule, "again", seen=seen)
     assert asked.redirect_chain[0][0].startswith("/sudo/")
     assert AnsweringRule.objects.get().counts_refusals_after is None
 
-    session[sessions.PASSWORD] = fresh
+    session[session_names.PASSWORD] = fresh
     session.save()
     for wrong in ("", "yesterday", "2026-01-01T00:00:00", "9" * 5000):
         assert "Left to people now" in text_of(act(alices, rule, "again", seen=wrong))
     assert "Left to people now" not in text_of(act(alices, rule, "again", seen=seen))
-    assert note_and_answer(at=timezone.now()) == 1
+    assert run_rules(at=timezone.now()) == 1
 
 
 def test_a_page_of_an_earlier_version_changes_nothing(
@@ -302,7 +297,7 @@ def test_a_long_list_has_pages(
     rule = make_answering_rule(on=True, most_a_day=500, at=now)
     for number in range(51):
         make_delivery(headline=f"Refund {number:02}", at=now + timedelta(seconds=number + 1))
-    note_and_answer(at=now + timedelta(minutes=5))
+    run_rules(at=now + timedelta(minutes=5))
 
     assert "?page=2" in alices.get(page_of(rule)).content.decode()
     assert alices.get(page_of(rule, "?page=2")).content.count(b"Refund ") == 1

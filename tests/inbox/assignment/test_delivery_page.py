@@ -1,12 +1,13 @@
-"""The page of a delivery says whom it is assigned to, and lets people take it."""
+"""The page of a delivery says to whom the delivery is assigned, and lets people take the
+delivery."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 
+from accounts.access import members
 from accounts.audit import SYSTEM
 from accounts.models import Membership
-from accounts.people import members
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery, MakeRule
 from wake.models import AssignedPerson, Response
@@ -44,8 +45,21 @@ def test_the_page_says_that_the_rule_makes_the_agent_wait(
     stops = text_of(alices.see(make_delivery(timeout_seconds=600, on_timeout="abort")))
 
     assert "The rule makes the agent wait if no one answers." in waits
-    assert "the agent keeps waiting. A team rule makes it wait. Its own plan was: I re" in waits
+    assert (
+        "the agent keeps waiting. A team rule makes the agent wait. The agent's own plan was: I re"
+        in waits
+    )
     assert "makes the agent wait" not in stops
+
+
+def test_the_page_says_how_long_an_approval_can_be_used(
+    make_rule: MakeRule, make_delivery: MakeDelivery, alices: Person
+) -> None:
+    make_rule("Refunds", people=[alices.user], claim_within_seconds=600)
+
+    page = text_of(alices.see(make_delivery(claim_within_seconds=900)))
+
+    assert "The agent has to use an approval within 10 min." in page
 
 
 def test_the_answer_of_another_person_is_refused_in_a_sentence(

@@ -1,4 +1,4 @@
-"""The pages say who approved what more people have to approve."""
+"""If several people have to approve a delivery, the pages say who has approved it."""
 
 from __future__ import annotations
 
@@ -148,10 +148,12 @@ def test_each_of_them_can_undo_the_answer(delivery: Delivery, alices: Person, bo
 def test_the_pages_ask_for_votes_that_the_agent_wants(
     make_delivery: MakeDelivery, alices: Person, bobs: Person
 ) -> None:
-    """The team has no rules."""
+    """The team itself has no rules for votes."""
     delivery = make_delivery(headline="Refund 40 euros", quorum=2)
 
-    assert "waiting for two more. The agent asked for it." in text_of(alices.see(delivery))
+    assert "waiting for two more. The agent asked for several approvals." in text_of(
+        alices.see(delivery)
+    )
     alices.answer(delivery)
 
     assert "you approved, waiting for others" in text_of(alices.get("/"))

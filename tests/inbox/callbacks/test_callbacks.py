@@ -1,4 +1,4 @@
-"""People read each callback with its state and attempts, and can send it again."""
+"""People read each callback with its state and attempts, and can send a callback again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pages.times import when
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery
 from wake.callbacks.attempts import claim, settle
-from wake.callbacks.http_client import Outcome
+from wake.callbacks.http_client import PostResult
 from wake.deliveries import deliver
 from wake.models import Callback, CallbackHost, FailingTarget
 
@@ -29,13 +29,13 @@ URL = "https://hooks.example.com/answers?token=1"
 
 @pytest.fixture
 def callback(make_delivery: MakeDelivery, answer: Answer, allowed_host: str) -> Make:
-    """Creates a callback that was answered just now, after these attempts."""
+    """Creates a callback of an answer that was given just now, with these attempts."""
 
-    def make(*outcomes: Outcome, at: datetime | None = None, **fields: Any) -> Callback:
+    def make(*outcomes: PostResult, at: datetime | None = None, **fields: Any) -> Callback:
         at = at or timezone.now()
         delivery = make_delivery(**{"callback_webhook": URL, **fields})
         row = Callback.objects.get(response=answer(delivery, at=at, feedback="Use the third row."))
-        for outcome in outcomes:  # as a sender does, however often the host failed before
+        for outcome in outcomes:  # as a sender does after any failures
             row.tries, row.lease, row.due_at = (
                 row.tries + 1,
                 uuid4(),
@@ -51,10 +51,10 @@ def callback(make_delivery: MakeDelivery, answer: Answer, allowed_host: str) -> 
 
 def test_each_callback_has_its_status(alices: Person, callback: Make) -> None:
     callback(headline="Not tried yet")
-    callback(Outcome(status_code=204), headline="Arrived")
-    later = callback(Outcome(status_code=500), headline="Failed once")
-    callback(*[Outcome(error="timed out")] * 10, headline="Failed for good")
-    callback(Outcome(status_code=410), headline="No longer wanted")
+    callback(PostResult(status_code=204), headline="Arrived")
+    later = callback(PostResult(status_code=500), headline="Failed once")
+    callback(*[PostResult(error="timed out")] * 10, headline="Failed for good")
+    callback(PostResult(status_code=410), headline="No longer wanted")
 
     page = text_of(alices.get("/callbacks/"))
 
@@ -71,10 +71,10 @@ def test_a_target_counts_delivered_and_waiting_callbacks(
 ) -> None:
     CallbackHost.objects.create(team=team, pattern="*.other.example.com:8443")
     for _ in range(3):
-        callback(Outcome(status_code=200))
-    callback(Outcome(status_code=410))
-    waiting = callback(Outcome(status_code=503, answer="busy"))
-    callback(Outcome(status_code=200), callback_webhook="https://a.other.example.com:8443/")
+        callback(PostResult(status_code=200))
+    callback(PostResult(status_code=410))
+    waiting = callback(PostResult(status_code=503, answer="busy"))
+    callback(PostResult(status_code=200), callback_webhook="https://a.other.example.com:8443/")
 
     page = text_of(alices.get("/callbacks/"))
 
@@ -87,7 +87,7 @@ def test_a_target_counts_delivered_and_waiting_callbacks(
 
 
 def test_the_page_says_if_no_endpoint_needs_attention(alices: Person, callback: Make) -> None:
-    callback(Outcome(status_code=200))
+    callback(PostResult(status_code=200))
 
     assert "No endpoint needs your attention." in text_of(alices.get("/callbacks/"))
 
@@ -95,7 +95,9 @@ def test_the_page_says_if_no_endpoint_needs_attention(alices: Person, callback: 
 def test_a_host_that_was_taken_off_the_list_is_named_as_the_reason(
     alices: Person, bobs: Person, callback: Make
 ) -> None:
-    refused = callback(Outcome(error="hooks.example.com is not on this team's allowlist"))
+    refused = callback(
+        PostResult(error="hooks.example.com is not one of this team's callback hosts")
+    )
     CallbackHost.objects.all().delete()
 
     page = text_of(alices.get(f"/callbacks/{refused.pk}/"))
@@ -108,8 +110,8 @@ def test_a_host_that_was_taken_off_the_list_is_named_as_the_reason(
 
 def test_a_callback_shows_its_attempts_and_its_request(alices: Person, callback: Make) -> None:
     one = callback(
-        Outcome(error="timed out", took_ms=10_000),
-        Outcome(status_code=500, answer="<b>out of\x02 memory</b>", took_ms=12),
+        PostResult(error="timed out", took_ms=10_000),
+        PostResult(status_code=500, answer="<b>out of\x02 memory</b>", took_ms=12),
     )
 
     answer = alices.get(f"/callbacks/{one.pk}/")
@@ -130,7 +132,7 @@ def test_a_callback_shows_its_attempts_and_its_request(alices: Person, callback:
 
 
 def test_no_signature_is_on_the_page(alices: Person, agent: Agent, callback: Make) -> None:
-    one = callback(Outcome(status_code=500))
+    one = callback(PostResult(status_code=500))
 
     page = alices.get(f"/callbacks/{one.pk}/").content.decode()
 
@@ -150,7 +152,7 @@ def test_a_long_body_is_cut_and_says_so(
 
 
 def test_a_reviewer_sends_it_again_with_the_same_body_and_id(bobs: Person, callback: Make) -> None:
-    one = callback(*[Outcome(error="timed out")] * 10)
+    one = callback(*[PostResult(error="timed out")] * 10)
     assert "Send again" in text_of(bobs.get(f"/callbacks/{one.pk}/"))
 
     answer = bobs.client.post(f"/callbacks/{one.pk}/replay", follow=True)
@@ -159,7 +161,7 @@ def test_a_reviewer_sends_it_again_with_the_same_body_and_id(bobs: Person, callb
     assert "Sending again now, with the same body and ID." in text_of(answer)
     (again,) = claim(at=timezone.now())
     assert (again.pk, bytes(again.body)) == (one.pk, bytes(one.body))
-    settle([(again, Outcome(status_code=200))], at=timezone.now())
+    settle([(again, PostResult(status_code=200))], at=timezone.now())
     page = text_of(bobs.get(f"/callbacks/{one.pk}/"))
     assert "sent again by bob" in page
     assert "Send again" not in page
@@ -168,7 +170,7 @@ def test_a_reviewer_sends_it_again_with_the_same_body_and_id(bobs: Person, callb
 
 
 def test_a_delivered_callback_is_not_sent_again(bobs: Person, callback: Make) -> None:
-    one = callback(Outcome(status_code=200))
+    one = callback(PostResult(status_code=200))
 
     answer = bobs.client.post(f"/callbacks/{one.pk}/replay")
 
@@ -178,7 +180,7 @@ def test_a_delivered_callback_is_not_sent_again(bobs: Person, callback: Make) ->
 
 
 def test_readers_cannot_send_again(ritas: Person, callback: Make) -> None:
-    one = callback(Outcome(status_code=410))
+    one = callback(PostResult(status_code=410))
 
     page = ritas.get(f"/callbacks/{one.pk}/")
     sent = ritas.client.post(f"/callbacks/{one.pk}/replay")
@@ -191,9 +193,9 @@ def test_readers_cannot_send_again(ritas: Person, callback: Make) -> None:
 def test_the_list_is_filtered_by_state_and_agent(
     alices: Person, callback: Make, team: Team
 ) -> None:
-    callback(Outcome(status_code=200), headline="Arrived")
-    callback(Outcome(status_code=500), headline="Waits")
-    callback(Outcome(status_code=410), headline="Stopped")
+    callback(PostResult(status_code=200), headline="Arrived")
+    callback(PostResult(status_code=500), headline="Waits")
+    callback(PostResult(status_code=410), headline="Stopped")
     agent = Agent.objects.create(team=team, agent_id="writing-agent-02")
 
     assert _headlines(alices.get("/callbacks/", state="delivered")) == ["Arrived"]
@@ -228,10 +230,10 @@ def test_both_pages_take_few_queries_for_any_length(
             alices.get(path)
         return len(asked)
 
-    one = callback(Outcome(status_code=500))
+    one = callback(PostResult(status_code=500))
     few = queries("/callbacks/")
     for _ in range(12):
-        callback(Outcome(status_code=500), Outcome(status_code=200))
+        callback(PostResult(status_code=500), PostResult(status_code=200))
 
     assert queries("/callbacks/") == few <= 11
     assert queries(f"/callbacks/{one.pk}/") <= 9
@@ -267,7 +269,7 @@ def test_a_member_of_two_teams_sees_the_team_of_each_callback(
     alices: Person, callback: Make, second_team: Team
 ) -> None:
     assert Membership.objects.filter(user=alices.user).count() == 2
-    one = callback(Outcome(status_code=200))
+    one = callback(PostResult(status_code=200))
 
     assert "Garden" in text_of(alices.get("/callbacks/"))
     assert "Garden" in text_of(alices.get(f"/callbacks/{one.pk}/"))
@@ -282,7 +284,7 @@ def suspended(callback: Make, team: Team) -> FailingTarget:
     """Suspends a target after five days without a success, with two unsent answers."""
     since = timezone.now() - timedelta(days=5)
     for _ in range(2):
-        row = callback(Outcome(error="timed out"), at=since)
+        row = callback(PostResult(error="timed out"), at=since)
     Callback.objects.update(due_at=None)
     target = FailingTarget.objects.get(host=row.host)
     target.suspended_at = timezone.now()

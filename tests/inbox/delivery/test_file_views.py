@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import threading
 from typing import Any
 
 import pytest
@@ -13,7 +12,9 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from inbox.search.index import searchable
+from tests.fixtures import wrapped
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.occupied import occupied
 from tests.inbox.person import Person, text_of
 from tests.wake.blobs import drawing
 from tests.wake.blobs.drawing import animated, chunks, drawn, opened
@@ -76,7 +77,7 @@ def test_an_uploaded_picture_is_shown(caller: AgentClient, bob: User) -> None:
 def test_a_picture_is_sent_with_headers_that_stop_everything_else(
     is_inline: bool, caller: AgentClient, bob: User
 ) -> None:
-    sent = drawn(size=(900, 600))  # gzip would make it smaller
+    sent = drawn(size=(900, 600))  # this picture would be smaller after gzip
     blob = uploaded(caller, sent, "image/png")
     block = inline(sent) if is_inline else image(blob["blob_id"])
     person, delivery_id = Person(bob), caller.deliver(details=page(block))
@@ -172,7 +173,9 @@ def test_a_hostile_picture_is_a_sentence(
 def test_the_pictures_of_a_delivery_have_a_common_limit(
     caller: AgentClient, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inbox.rendering.files.MOST_INLINE_PIXELS", 40 * 30 * 2)
+    # A test cannot pass a limit to the page, and pictures of forty million pixels take seconds to
+    # decode.
+    monkeypatch.setattr("inbox.rendering.files.MAX_INLINE_PIXELS", 40 * 30 * 2)
     blocks = [inline(drawn(mode=mode)) for mode in ("RGB", "L", "RGBA")]
 
     delivery_id = caller.deliver(details=page(*blocks))
@@ -308,13 +311,14 @@ def test_a_batch_loads_all_pictures_at_once(caller: AgentClient, bob: User) -> N
 
 
 def test_a_picture_that_was_shown_before_is_not_decoded_again(
-    caller: AgentClient, bob: User, monkeypatch: pytest.MonkeyPatch
+    caller: AgentClient, bob: User
 ) -> None:
     delivery_id = caller.deliver(details=page(inline(drawn())))
     ((_, source, *_),) = pictures_of(Person(bob), delivery_id)
-    monkeypatch.setattr(pictures, "rewritten", pytest.fail)
 
-    assert Person(bob).get(source).status_code == 200
+    with wrapped.counted(pictures, "rewritten") as decoded:
+        assert Person(bob).get(source).status_code == 200
+    assert not decoded
 
 
 def test_bytes_of_pictures_are_no_words_for_search(caller: AgentClient, bob: User) -> None:
@@ -329,7 +333,8 @@ def test_bytes_of_pictures_are_no_words_for_search(caller: AgentClient, bob: Use
 
 
 def test_damaged_pictures_count_as_decoded(caller: AgentClient, bob: User) -> None:
-    """Fifty of them, each as large as may be and without its end, fit into one delivery."""
+    """Fifty pictures of this size fit into one delivery. Each picture has as many pixels as
+    allowed, and the end of its file is missing."""
     damaged = drawing.png_of_size(4096, 4096, body=b"no data")
     person = Person(bob)
     delivery_id = caller.deliver(details=page(*[inline(damaged)] * 2, inline(drawn())))
@@ -340,18 +345,15 @@ def test_damaged_pictures_count_as_decoded(caller: AgentClient, bob: User) -> No
     assert answer.count("This picture cannot be shown:") == 3
 
 
-def test_views_of_large_pictures_do_not_take_every_thread(
-    caller: AgentClient, bob: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ten at once held all threads for twenty seconds."""
-    monkeypatch.setattr(pictures, "_shown_places", threading.BoundedSemaphore(1))
-    monkeypatch.setattr(pictures, "SHOWN_WITHIN_SECONDS", 0)
+def test_views_of_large_pictures_do_not_take_every_thread(caller: AgentClient, bob: User) -> None:
+    """Ten simultaneous requests for large pictures used to occupy all threads for twenty
+    seconds."""
     sent = drawn(size=(43, 37))
     person, delivery_id = Person(bob), caller.deliver(details=page(inline(sent)))
     paths = [f"/deliveries/{delivery_id}/"]
     paths.append(f"{paths[0]}images/{hashlib.sha256(sent).hexdigest()}")
 
-    with pictures.place_to_show():
+    with occupied(pictures._shown_places):
         busy = [person.get(path) for path in paths]
 
     assert [(answer.status_code, answer["Retry-After"]) for answer in busy] == [(503, "2")] * 2

@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.access.viewer import Viewer
 from accounts.models import Team, User
 from inbox.delivery.neighbours import Neighbours, neighbours
-from inbox.list.snoozing import snoozes
+from inbox.reading import snoozes
 from tests.types import Answer, MakeDelivery
 from wake.models import Delivery
 

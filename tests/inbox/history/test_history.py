@@ -48,8 +48,8 @@ def test_expired_deliveries_are_listed_and_stay_in_the_inbox(
 def test_every_row_shows_the_time_by_which_the_list_is_sorted(
     alice: User, alices: Person, make_delivery: MakeDelivery, age: Age
 ) -> None:
-    """The end stands in a sentence of its own: sorted by one time and showing another, the list
-    seemed to be in no order."""
+    """The list used to be sorted by one time and to show another time, so the rows seemed to be in
+    no order."""
     expired = make_delivery(headline="Too late", timeout_seconds=24 * 3600)
     age(expired, hours=25)
     acknowledged = make_delivery(headline="Seen", type="update")
@@ -98,7 +98,7 @@ def test_history_is_filtered_by_text_outcome_and_agent(
     answer(make_delivery(headline="Prices", summary="All rounded."))
     answer(make_delivery(headline="Names", type="question"), "rejected")
     age(make_delivery(headline="Colours", timeout_seconds=60), minutes=5)
-    index_new()
+    index_new(at=timezone.now())
 
     page = text_of(alices.get("/history/", **query))
 
@@ -110,7 +110,7 @@ def test_the_id_of_an_agent_finds_what_it_delivered(
     alices: Person, agent: Agent, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     answer(make_delivery(headline="Theirs"))
-    index_new()
+    index_new(at=timezone.now())
 
     page = alices.get("/history/", q=agent.agent_id.upper())
 

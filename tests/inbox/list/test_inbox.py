@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.agents.keys import mint
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ClaimedId, Team, User
-from inbox.list.snoozing.snoozes import snooze
+from inbox.reading.snoozes import snooze
 from inbox.search.index import index_new
 from pages.times import when
 from tests.inbox.person import Person, text_of
@@ -252,7 +252,7 @@ def test_the_search_box_filters_the_inbox(
 ) -> None:
     make_delivery(type="question", headline="Pricing options", timeout_seconds=1800)
     make_delivery(headline="A report")
-    index_new()
+    index_new(at=timezone.now())
 
     page = text_of(alices.get("/", q=query))
 

@@ -11,10 +11,10 @@ from django.core import mail
 from django.urls import resolve
 
 from accounts.models import User
-from inbox.list.snoozing import snoozes
 from inbox.models import Preferences
 from inbox.notifications import digests
-from inbox.people.settings.preferences import change_preferences
+from inbox.preferences.preferences import change_preferences
+from inbox.reading import snoozes
 from tests.fixtures.agent_client import AgentClient
 from tests.inbox.notifications.times import utc
 from tests.types import MakeDelivery, Prefer

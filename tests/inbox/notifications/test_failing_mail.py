@@ -3,46 +3,28 @@
 from __future__ import annotations
 
 import smtplib
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, time, timedelta
 from threading import Barrier
-from typing import Any
 
 import pytest
 from django.core import mail
-from django.core.mail.backends.locmem import EmailBackend
 from django.db import connection
 
 from accounts.models import User
 from inbox.models import Preferences
 from inbox.notifications import digests
+from inbox.notifications import mail as digest_mails
 from inbox.notifications.digests import BACK_OFF, LEASE
-from inbox.people.settings.preferences import change_preferences
+from inbox.preferences.preferences import change_preferences
+from tests.fixtures import wrapped
+from tests.fixtures.letters import failing_mail
 from tests.inbox.notifications.times import utc
 from tests.types import MakeDelivery, Prefer
 
 NINE = utc("2026-11-02 09:00")  # a Monday
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
-
-
-class BrokenServer(EmailBackend):
-    """Imitates a mail server that refuses every mail with `error`."""
-
-    error: Exception = smtplib.SMTPRecipientsRefused({})
-
-    def send_messages(self, messages: Any) -> int:
-        raise self.error
-
-
-@pytest.fixture
-def broken_mail(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
-    def break_it(error: Exception) -> None:
-        monkeypatch.setattr(BrokenServer, "error", error)
-        settings.EMAIL_BACKEND = f"{__name__}.BrokenServer"
-
-    return break_it
 
 
 def send(at: datetime) -> int:
@@ -66,17 +48,14 @@ def test_a_failing_mail_server_is_tried_less_and_less_often(
     bob: User,
     prefer: Prefer,
     make_delivery: MakeDelivery,
-    broken_mail: Callable[[Exception], None],
-    settings: Any,
 ) -> None:
     make_delivery(at=NINE)
     prefer(bob, due=NINE)
-    works = settings.EMAIL_BACKEND
-    broken_mail(error)
 
     at, waits = NINE, []
     for _ in BACK_OFF:
-        assert send(at) == 0
+        with failing_mail(error):
+            assert send(at) == 0
         again = _row(bob).next_digest_at
         assert again is not None
         waits.append(again - at)
@@ -84,7 +63,6 @@ def test_a_failing_mail_server_is_tried_less_and_less_often(
 
     assert waits == BACK_OFF
     assert _row(bob).digest_error
-    settings.EMAIL_BACKEND = works
     assert send(at) == 1
     assert (_row(bob).digest_failures, _row(bob).digest_error) == (0, "")
     assert _row(bob).next_digest_at == NINE + DAY
@@ -94,35 +72,45 @@ def test_after_the_last_attempt_a_digest_waits_for_its_next_regular_time(
     bob: User,
     prefer: Prefer,
     make_delivery: MakeDelivery,
-    broken_mail: Callable[[Exception], None],
 ) -> None:
     make_delivery(at=NINE)
     prefer(bob, due=NINE, digest_failures=len(BACK_OFF))
-    broken_mail(TimeoutError())
 
-    send(NINE)
+    with failing_mail(TimeoutError()):
+        send(NINE)
 
     assert _row(bob).next_digest_at == NINE + DAY
 
 
+@pytest.mark.parametrize(
+    ("failure", "error"),
+    [
+        (RuntimeError("a fault of ours"), "Something went wrong on our side."),
+        (
+            smtplib.SMTPRecipientsRefused({"bob@example.com": (550, b"no such person")}),
+            "no such person",
+        ),
+    ],
+    ids=["a fault of ours", "refused"],
+)
 def test_a_mail_that_cannot_be_sent_delays_no_other(
+    failure: Exception,
+    error: str,
     alice: User,
     bob: User,
     prefer: Prefer,
     make_delivery: MakeDelivery,
-    broken_mail: Callable[[Exception], None],
 ) -> None:
     make_delivery(at=NINE)
     for user in (alice, bob):
         prefer(user, due=NINE)
-    broken_mail(RuntimeError("a fault of ours"))
 
-    send(NINE)
+    with failing_mail(failure):
+        send(NINE)
 
-    assert {row.digest_error for row in Preferences.objects.all()} == {
-        "Something went wrong on our side."
-    }
-    assert {row.next_digest_at for row in Preferences.objects.all()} == {NINE + BACK_OFF[0]}
+    rows = Preferences.objects.all()
+    assert [error in row.digest_error for row in rows] == [True, True]
+    assert {row.next_digest_at for row in rows} == {NINE + BACK_OFF[0]}
 
 
 def test_an_unavailable_server_costs_one_attempt_a_sweep(
@@ -130,36 +118,18 @@ def test_an_unavailable_server_costs_one_attempt_a_sweep(
     bob: User,
     prefer: Prefer,
     make_delivery: MakeDelivery,
-    broken_mail: Callable[[Exception], None],
 ) -> None:
     make_delivery(at=NINE)
     for user in (alice, bob):
         prefer(user, due=NINE)
-    broken_mail(TimeoutError("timed out"))
 
     tried = []
     for _ in range(3):
-        send(NINE)
+        with failing_mail(TimeoutError("timed out")):
+            send(NINE)
         tried.append(Preferences.objects.filter(digest_failures=1).count())
 
     assert tried == [1, 2, 2]
-
-
-def test_a_refused_mail_delays_no_other(
-    alice: User,
-    bob: User,
-    prefer: Prefer,
-    make_delivery: MakeDelivery,
-    broken_mail: Callable[[Exception], None],
-) -> None:
-    make_delivery(at=NINE)
-    for user in (alice, bob):
-        prefer(user, due=NINE)
-    broken_mail(smtplib.SMTPRecipientsRefused({"bob@example.com": (550, b"no such person")}))
-
-    send(NINE)
-
-    assert Preferences.objects.filter(digest_failures=1).count() == 2
 
 
 def test_a_digest_of_a_killed_worker_is_sent_after_its_lease(
@@ -167,22 +137,21 @@ def test_a_digest_of_a_killed_worker_is_sent_after_its_lease(
 ) -> None:
     make_delivery(at=NINE)
     prefer(bob, due=NINE)
-    digests.claim(at=NINE)
+    digests.LEASE.claim(digests.due(NINE), at=NINE)
 
-    assert [send(NINE), send(NINE + LEASE)] == [0, 1]
+    assert [send(NINE), send(NINE + LEASE.length)] == [0, 1]
 
 
 def test_hours_changed_while_a_digest_is_sent_are_kept(
-    bob: User, prefer: Prefer, make_delivery: MakeDelivery, monkeypatch: pytest.MonkeyPatch
+    bob: User, prefer: Prefer, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(at=NINE)
     prefer(bob, due=NINE)
 
-    def change_meanwhile(*_: Any, **__: Any) -> None:
-        change_preferences(bob, at=NINE, digest_at=time(17))
-
-    monkeypatch.setattr("inbox.notifications.mail.send_digest", change_meanwhile)
-    send(NINE)
+    with wrapped.before(
+        digest_mails, "send_digest", lambda: change_preferences(bob, at=NINE, digest_at=time(17))
+    ):
+        send(NINE)
 
     assert _row(bob).next_digest_at == NINE + 8 * HOUR
 

@@ -17,6 +17,7 @@ from inbox.models import Reminder
 from inbox.notifications import reminders
 from inbox.notifications.reminders import PAUSE
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.letters import failing_mail
 from tests.inbox.notifications.times import utc
 from tests.types import MakeDelivery, Prefer
 from wake.models import Delivery
@@ -113,15 +114,11 @@ def test_reminders_of_a_busy_hour_are_combined(asked: User, make_delivery: MakeD
 
 
 def test_a_mail_that_failed_is_tried_again_after_the_pause(
-    asked: User, make_delivery: MakeDelivery, monkeypatch: pytest.MonkeyPatch
+    asked: User, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(at=NINE, timeout_seconds=1800)
 
-    def refuse(*_: Any, **__: Any) -> None:
-        raise ConnectionRefusedError
-
-    with monkeypatch.context() as broken:
-        broken.setattr("pages.mail.EmailMultiAlternatives.send", refuse)
+    with failing_mail(ConnectionRefusedError()):
         assert send(NINE) == 0
 
     assert Reminder.objects.count() == 0

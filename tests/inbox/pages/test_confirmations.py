@@ -8,8 +8,9 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
+from accounts.agents import gates
 from accounts.audit import SYSTEM
-from accounts.models import Agent, Team, User
+from accounts.models import Agent, Gate, Team, User
 from inbox.models import Channel
 from relay.cards import callers
 from relay.cards.publishing import publish
@@ -31,12 +32,18 @@ def make(
     make_rule: MakeRule,
     make_answering_rule: MakeAnsweringRule,
 ) -> Make:
-    """Returns the address of a confirmation, a part of its text, and whether it was done."""
+    """Returns the address of a confirmation, a part of its text, and a check that the action was
+    done."""
 
     def caller_key() -> tuple[str, str, Callable[[], bool]]:
         key, _ = callers.mint(team, name="Build server", by=SYSTEM)
         path = f"/agents/{agent.pk}/callers/{key.pk}/revoke"
         return path, "Revoke the key of Build server", _revoked(key)
+
+    def gate() -> tuple[str, str, Callable[[], bool]]:
+        row, _ = gates.issue(team, name="Deploys", agents=[agent], by=SYSTEM, at=timezone.now())
+        path = f"/settings/gates/garden/{row.pk}/revoke"
+        return path, "Revoke the key of Deploys", _revoked(row)
 
     def card() -> tuple[str, str, Callable[[], bool]]:
         publish(agent, by=SYSTEM, at=timezone.now())
@@ -69,12 +76,12 @@ def make(
         path = f"/settings/allowlist/garden/remove?pattern={allowed_host}"
         return path, f"Remove {allowed_host}", lambda: not CallbackHost.objects.exists()
 
-    makers = (caller_key, card, rule, answering_rule, channel, host)
+    makers = (caller_key, gate, card, rule, answering_rule, channel, host)
     return {maker.__name__: maker for maker in makers}[request.param]
 
 
-def _revoked(key: CallerKey) -> Callable[[], bool]:
-    return lambda: CallerKey.objects.get(pk=key.pk).revoked_at is not None
+def _revoked(key: CallerKey | Gate) -> Callable[[], bool]:
+    return lambda: type(key).objects.get(pk=key.pk).revoked_at is not None
 
 
 def _is_removed(model: type[Rule] | type[AnsweringRule], pk: UUID) -> bool:
@@ -82,7 +89,9 @@ def _is_removed(model: type[Rule] | type[AnsweringRule], pk: UUID) -> bool:
 
 
 @pytest.mark.parametrize(
-    "make", ["caller_key", "card", "rule", "answering_rule", "channel", "host"], indirect=True
+    "make",
+    ["caller_key", "gate", "card", "rule", "answering_rule", "channel", "host"],
+    indirect=True,
 )
 def test_a_page_asks_and_its_button_acts(alices: Person, make: Make) -> None:
     path, words, is_done = make()

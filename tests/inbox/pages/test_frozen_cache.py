@@ -15,7 +15,7 @@ PAGES = ("/", "/history/", "/agents/", "/callbacks/", "/audit/", "/settings/prof
 
 
 class FrozenCache(BaseCache):
-    """Fails a test that waits for it."""
+    """Imitates a frozen cache. Fails a test whose request waits for the cache."""
 
     def __init__(self, _: str, params: dict[str, Any]) -> None:
         super().__init__(params)

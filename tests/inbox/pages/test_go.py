@@ -47,4 +47,5 @@ def test_every_setting_can_be_found(alices: Person) -> None:
     places = re.findall(r'<li><a href="([^"]+)"', alices.get("/go/").content.decode())
 
     assert {"/settings/rules/", "/settings/absence/"} < settings
-    assert settings - {"/settings/keyboard-shortcuts/"} <= set(places)  # its help page leads there
+    # A link on the page of shortcuts leads to that page.
+    assert settings - {"/settings/keyboard-shortcuts/"} <= set(places)

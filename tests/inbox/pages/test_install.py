@@ -1,4 +1,4 @@
-"""Wake can be installed, and what is kept on the device is the same for everyone."""
+"""Wake can be installed, and the device keeps nothing that differs between people."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_a_missing_page_has_a_link_back(alices: Person) -> None:
 
 
 def test_a_missing_permission_is_explained(bobs: Person, team: Team) -> None:
-    """The text fits any cause, because most of them have nothing to do with answers."""
+    """The text fits any cause, because most causes have nothing to do with answers."""
     answer = bobs.get("/settings/members/garden/invite/")
 
     assert answer.status_code == 403
@@ -119,7 +119,7 @@ def test_a_form_that_cannot_be_read_does_not_fail_a_second_time() -> None:
 
 
 def _while_away(request: HttpRequest | None = None) -> Any:
-    """Django calls its handler while the exception is being handled."""
+    """Runs as Django's handler does, while the exception is being handled."""
     try:
         _ask()
     except OperationalError:

@@ -1,4 +1,4 @@
-"""A member of several teams sees all of them, or one as if it were the only one."""
+"""A member of several teams sees all teams together, or one team as if there were no other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM, record
 from accounts.models import Agent, Membership, Team
-from inbox.list import updates
+from inbox.reading import updates
 from inbox.search.index import index_new
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery
@@ -71,7 +71,7 @@ def test_the_menu_has_all_teams_and_each_of_them(alices: Person, orchards: Agent
 def test_a_member_of_very_many_teams_can_read_every_page(
     alices: Person, make_delivery: MakeDelivery, path: str
 ) -> None:
-    """SQLite takes five hundred SELECTs in a UNION ALL, and a team has up to seven of them."""
+    """SQLite takes five hundred SELECTs in a UNION ALL, and each team may add seven."""
     make_delivery(headline="Prices of all teams")
     teams = [Team(slug=f"team-{number}", name=f"Team {number}") for number in range(501)]
     Team.objects.bulk_create(teams)
@@ -120,7 +120,7 @@ def test_the_team_is_a_filter_of_the_search_too(
 ) -> None:
     make_delivery(headline="Prices of the garden")
     give(orchards, "Prices of the orchard")
-    index_new()
+    index_new(at=timezone.now())
 
     page = alices.get("/", q="team:orchard prices")
 

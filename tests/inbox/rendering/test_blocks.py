@@ -11,7 +11,7 @@ import pytest
 
 from inbox.rendering import details
 from inbox.rendering.blocks import requested_input
-from inbox.rendering.details import Details, render
+from inbox.rendering.details import RenderedDetails, render
 from tests.inbox.rendering.test_details import ALLOWED, ATTACKS, Seen
 
 pytestmark = pytest.mark.once
@@ -28,7 +28,7 @@ def blocks(*given: Any) -> dict[str, Any]:
     return {"wake_blocks": 1, "blocks": list(given)}
 
 
-def details_of(*given: Any, asked_for: str = "") -> Details:
+def details_of(*given: Any, asked_for: str = "") -> RenderedDetails:
     rendered = render(json.dumps(blocks(*given)), asked_for=asked_for)
     assert rendered is not None
     return rendered
@@ -199,8 +199,8 @@ def test_hostile_blocks_are_inert_and_a_fixed_point_of_nh3(attack: str) -> None:
 
 
 def _spelled_as_nh3(rendered: str) -> str:
-    """The same document: in text, nh3 writes quotation marks as they are and names a hard space;
-    it gives every attribute a value."""
+    """Spells the document as nh3 does. In text, nh3 writes quotation marks as they are, and a hard
+    space as `&nbsp;`. nh3 gives every attribute a value."""
     plain = rendered.replace("&quot;", '"').replace("&#x27;", "'").replace("\xa0", "&nbsp;")
     return plain.replace('<details class="fold" open>', '<details class="fold" open="">')
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inbox.rendering.details import SHOWN_AT_MOST, render
+from inbox.rendering.details import MAX_SHOWN, render
 
 pytestmark = pytest.mark.once
 
@@ -44,7 +44,7 @@ def test_short_details_are_in_sight(details: Any) -> None:
             "@@ -0,0 +1,2100 @@\n" + "+a\n" * 2_100,
             "The end of a long difference, in the raw view",
         ),
-        ("x" * (SHOWN_AT_MOST + 1), "Details of 200 kB, too long for a page: download them"),
+        ("x" * (MAX_SHOWN + 1), "Details of 200 kB, too long for a page: download them"),
     ],
 )
 def test_what_is_beyond_a_limit_is_named(details: Any, phrase: str) -> None:

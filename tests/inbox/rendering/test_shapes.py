@@ -1,4 +1,4 @@
-"""JSON reads as what it stands for: a conversation, money, a time, or rows of a table."""
+"""JSON is shown as what it means: a conversation, money, a time, or rows of a table."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_other_text_is_not_a_time(text: str) -> None:
     page = html({"at": text})
 
     assert "<time" not in page
-    assert text in page
+    assert text in page.replace("<bdi>", "").replace("</bdi>", "")
 
 
 def test_objects_of_one_shape_are_rows_of_a_table() -> None:

@@ -22,7 +22,7 @@ def find(alice: User) -> Find:
     """Indexes new deliveries and returns the headlines that a person finds, newest first."""
 
     def run(text: str, *, user: User = alice, at: datetime | None = None) -> list[str]:
-        while index_new():
+        while index_new(at=timezone.now()):
             pass
         search = Search.of(Viewer.of(user), read(text))
         rows, _ = search.newest(lambda rows: rows, at=at or timezone.now())
@@ -33,7 +33,7 @@ def find(alice: User) -> Find:
 
 @pytest.fixture
 def give(make_delivery: MakeDelivery, agent: Agent) -> Callable[..., Delivery]:
-    """Creates a delivery with this headline only; its team is a year old."""
+    """Creates a delivery with this headline only. The team of the delivery is a year old."""
     agent.team.created_at -= timedelta(days=365)
     agent.team.save(update_fields=["created_at"])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
+from django.utils import timezone
 
 from inbox.search import excerpts
 from inbox.search.index import index_new
@@ -26,7 +26,7 @@ def test_the_list_and_the_history_show_the_words_around_the_first_match(
     text = f"{LONG} the saffron\nharvest <b>fails</b> {LONG}"
     make_delivery(headline="Waiting", details_json=json.dumps(text))
     answer(make_delivery(headline="Over", details_json=json.dumps({"crop": "Saffron", "kilos": 7})))
-    index_new()
+    index_new(at=timezone.now())
 
     waiting, over = html_of(alices, "/", "saffron"), html_of(alices, "/history/", "saffron")
 
@@ -42,7 +42,7 @@ def test_the_list_and_the_history_show_the_words_around_the_first_match(
 def test_the_marks_of_markdown_are_left_out(alices: Person, make_delivery: MakeDelivery) -> None:
     table = "## Crops\n\n| crop | kilos |\n|---|--:|\n| **saffron** | 7 |\n| a-b | #2 |\n"
     make_delivery(details_json=json.dumps(table))
-    index_new()
+    index_new(at=timezone.now())
 
     expected = ">Crops · crop · kilos · <mark>saffron</mark> · 7 · a-b · #2 · </p>"
     assert expected in html_of(alices, "/", "saffron")
@@ -52,7 +52,7 @@ def test_an_excerpt_of_a_text_without_blanks_is_short(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(details_json=json.dumps(f"{'a,' * 1_000}saffron{',b' * 1_000}"))
-    index_new()
+    index_new(at=timezone.now())
 
     html = html_of(alices, "/", "saffron")
 
@@ -64,7 +64,7 @@ def test_a_row_that_shows_the_match_itself_has_no_excerpt(
     alices: Person, make_delivery: MakeDelivery, django_assert_num_queries: Any
 ) -> None:
     make_delivery(headline="Saffron", details_json='"saffron"')
-    index_new()
+    index_new(at=timezone.now())
 
     assert "row__excerpt" not in html_of(alices, "/", "saffron")
 
@@ -73,7 +73,7 @@ def test_words_that_are_not_in_the_details_have_no_excerpt(
     alices: Person, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     answer(make_delivery(details_json='"About tea."'), feedback="More saffron.")
-    index_new()
+    index_new(at=timezone.now())
 
     html = html_of(alices, "/history/", "saffron")
     assert "row__headline" in html
@@ -84,7 +84,7 @@ def test_encrypted_details_are_not_read(
     alices: Person, make_delivery: MakeDelivery, settings: Any
 ) -> None:
     make_delivery(details_json='"saffron"')
-    index_new()
+    index_new(at=timezone.now())
     settings.WAKE_ENCRYPT_CONTENT = True
 
     assert "row__excerpt" not in html_of(alices, "/", "saffron")
@@ -93,18 +93,16 @@ def test_encrypted_details_are_not_read(
 def test_it_takes_one_query_for_a_limited_number_of_rows(
     alices: Person,
     make_delivery: MakeDelivery,
-    monkeypatch: pytest.MonkeyPatch,
     django_assert_num_queries: Any,
 ) -> None:
-    monkeypatch.setattr(excerpts, "MOST_EXCERPTS", 2)
-    rows = [make_delivery(details_json='"saffron"') for _ in range(4)]
-    index_new()
+    rows = [make_delivery(details_json='"saffron"') for _ in range(excerpts.MAX_EXCERPTS + 2)]
+    index_new(at=timezone.now())
     query = alices.get("/", q="saffron").context["query"]
 
     with django_assert_num_queries(1):
         found = excerpts.excerpts_of(rows, query)
 
-    assert len(found) == 2
+    assert len(found) == excerpts.MAX_EXCERPTS
 
 
 def test_a_search_that_only_leaves_words_out_reads_no_details(

@@ -12,7 +12,7 @@ from accounts.models import User
 from inbox.models import Searchable, Word
 from inbox.search.index import forget, index_new
 from tests.types import Answer, MakeDelivery
-from wake.responses import take_back
+from wake.undo import take_back
 
 pytestmark = pytest.mark.django_db
 
@@ -27,19 +27,19 @@ def test_deliveries_are_found_after_the_sweep(make_delivery: MakeDelivery) -> No
     make_delivery(headline="Other")
     assert search("pricing") == []
 
-    assert index_new() == 2
+    assert index_new(at=timezone.now()) == 2
 
     assert search("pricing") == search("cafe") == search("50") == ["Pricing options"]
-    assert index_new() == 0
+    assert index_new(at=timezone.now()) == 0
 
 
 def test_feedback_is_found_until_it_is_undone(
     make_delivery: MakeDelivery, answer: Answer, alice: User
 ) -> None:
     delivery = make_delivery(headline="Report")
-    index_new()
+    index_new(at=timezone.now())
     answer(delivery, "rejected", feedback="Zanzibar is missing")
-    index_new()
+    index_new(at=timezone.now())
     assert search("zanzibar") == ["Report"]
 
     take_back(delivery, by=alice, at=timezone.now())
@@ -55,7 +55,7 @@ def test_encrypted_content_is_not_found(
     delivery = make_delivery(headline="Report", summary="Monthly.", details_json='"Zanzibar"')
     answer(delivery, "rejected", feedback="Not Madagascar")
 
-    index_new()
+    index_new(at=timezone.now())
 
     assert search("report") == search("monthly") == ["Report"]
     assert search("zanzibar") == search("madagascar") == []
@@ -67,7 +67,7 @@ def test_words_that_only_erased_content_had_are_deleted(
 ) -> None:
     gone = make_delivery(headline="Zanzibar report")
     make_delivery(headline="Another report")
-    index_new()
+    index_new(at=timezone.now())
 
     with transaction.atomic():
         forget([gone.pk])

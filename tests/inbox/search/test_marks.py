@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 
 from inbox.search.index import index_new
 from inbox.search.marks import marked
@@ -33,7 +34,7 @@ def test_one_search_finds_what_waits_and_what_is_over(
     answer(make_delivery(headline="An older saffron report"))
     make_delivery(headline="Something else")
     age(make_delivery(headline="An expired saffron report", timeout_seconds=60), minutes=5)
-    index_new()
+    index_new(at=timezone.now())
 
     page = alices.get("/", q="saffron")
 

@@ -10,8 +10,8 @@ from django.http import QueryDict
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from inbox.models.words import normalised
 from inbox.search.query_language import FILTERS, KINDS, LONGEST, Query, Term, read, read_form
-from inbox.search.words import normalised
 
 pytestmark = pytest.mark.once
 
@@ -38,7 +38,7 @@ def test_the_example_of_the_manual_is_parsed() -> None:
     text = (
         "team:garden agent:research type:output is:expired is:held by:sam "
         "before:2026-11-01 after:2026-10-01 "
-        "status:approved is:test is:late is:snoozed is:soon thread:x "
+        "status:approved is:test is:late is:snoozed is:soon is:failed is:used thread:x "
         '"exact words" free words -negation'
     )
 
@@ -92,7 +92,8 @@ def test_a_valid_query_has_no_message(text: str, expected: Query) -> None:
         (
             "is:good",
             Query(),
-            "“is:good” was left out: it takes expired, held, late, snoozed, soon or test.",
+            "“is:good” was left out: it takes expired, failed, held, late, snoozed, soon, "
+            "test or used.",
         ),
         ("before:soon", Query(), "a date is written 2026-11-01."),
         ("before:2026-02-30", Query(), "a date is written 2026-11-01."),

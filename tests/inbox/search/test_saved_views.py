@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from inbox.search.saved_views import MOST_VIEWS, save_view, views_of
+from inbox.search.saved_views import MAX_VIEWS, save_view, views_of
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery
 
@@ -66,13 +66,13 @@ def test_a_view_is_removed(alices: Person) -> None:
 
 
 def test_no_more_than_twelve_are_saved(alices: Person) -> None:
-    for number in range(MOST_VIEWS):
+    for number in range(MAX_VIEWS):
         save(alices, f"View {number}")
 
     page = save(alices, "One more")
 
     assert "You have 12 saved views" in text_of(page)
-    assert len(names(alices)) == MOST_VIEWS
+    assert len(names(alices)) == MAX_VIEWS
 
 
 @pytest.mark.parametrize(

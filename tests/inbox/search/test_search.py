@@ -11,15 +11,18 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.access.viewer import Viewer
-from accounts.models import Agent, ClaimedId, Membership, User
+from accounts.models import Agent, ApiKey, ClaimedId, Membership, User
 from database.batched_queries import PAGE
+from database.clock import database_now
 from inbox.search.query_language import read
 from inbox.search.search import Search
 from tests.fixtures.agent_client import AgentClient
 from tests.types import Age, Answer, Find
+from wake import claims, outcomes
+from wake.claims import Claimant
 from wake.deliveries import deliver
 from wake.models import Delivery
-from wake.responses import take_back
+from wake.undo import take_back
 
 pytestmark = pytest.mark.django_db
 Give = Callable[..., Delivery]
@@ -154,6 +157,27 @@ def test_held_answers(give: Give, find: Find, answer: Answer) -> None:
     assert find("is:held") == ["Held"]
 
 
+def test_used_approvals_and_failures_are_found(
+    give: Give, find: Find, key: ApiKey, answer: Answer
+) -> None:
+    for name in ("waiting", "approved", "used", "failed", "tried again", "rejected"):
+        delivery = give(name, digest=True)
+        if name != "waiting":
+            answer(delivery, "rejected" if name == "rejected" else "approved")
+        if name in ("used", "failed"):
+            digest = delivery.content_hash
+            claims.claim(Claimant(key=key), delivery.pk, digest=digest, at=database_now())
+        if name in ("failed", "tried again", "rejected"):
+            outcomes.report(key, delivery.pk, status="failed", at=database_now())
+        if name == "tried again":
+            outcomes.report(key, delivery.pk, status="done", at=database_now())
+
+    assert sorted(find("is:used")) == ["failed", "used"]
+    assert find("is:failed") == ["failed"]
+    assert find("is:failed failed") == ["failed"]
+    assert find("is:failed used") == []
+
+
 def test_dates_are_filtered_by_before_and_after(give: Give, find: Find) -> None:
     now = timezone.now()
     give("Old", at=now - timedelta(days=40))
@@ -217,7 +241,8 @@ def test_a_colleague_who_left_the_team_is_found_by_their_answers(
     Membership.objects.filter(user=bob).delete()
 
     assert find("by:bob") == ["Answered by Bob"]
-    assert find("by:mallory") == []  # a person of another team, who answered nothing here
+    # Mallory belongs to another team, and answered nothing here.
+    assert find("by:mallory") == []
 
 
 def test_a_member_comes_before_a_colleague_of_the_same_name_who_left(
@@ -234,7 +259,8 @@ def test_a_member_comes_before_a_colleague_of_the_same_name_who_left(
 def test_a_name_matches_people_who_answered_in_these_teams_only(
     give: Give, find: Find, answer: Answer, bob: User
 ) -> None:
-    """A person who had left was not among the first ten on the server with that name."""
+    """The search used to look at the first ten people with that name on the whole server, and could
+    miss a person who had left this team."""
     User.objects.filter(pk=bob.pk).update(display_name="Sam")
     namesakes = [User(email=f"sam{number}@example.com", display_name="Sam") for number in range(10)]
     for pk, namesake in enumerate(namesakes, start=-10):

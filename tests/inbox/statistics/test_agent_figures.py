@@ -1,4 +1,4 @@
-"""The page shows an agent's deliveries of thirty days, their outcomes and response times."""
+"""The page shows an agent's deliveries of thirty days, with their outcomes and response times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.models import Agent, ApiKey, User
 from database.clock import microseconds
-from inbox.delivery.reading import mark_read
+from inbox.reading.readings import mark_read
 from inbox.statistics import figures
 from inbox.statistics.bar_chart import HEIGHT, bars
 from pages.times import amount
@@ -85,7 +85,7 @@ def test_a_day_is_the_persons_own(alice: User, agent: Agent, make_delivery: Make
 def test_a_month_over_the_change_of_the_clocks_has_thirty_days(
     agent: Agent, make_delivery: MakeDelivery
 ) -> None:
-    berlin = ZoneInfo("Europe/Berlin")  # one hour less on 29 March
+    berlin = ZoneInfo("Europe/Berlin")  # on 29 March, the day is one hour shorter
     at = datetime(2026, 4, 10, 12, tzinfo=berlin)
     _made(make_delivery(), datetime(2026, 3, 12, 0, 0, tzinfo=berlin))
     _made(make_delivery(), datetime(2026, 3, 11, 23, 59, tzinfo=berlin))
@@ -222,7 +222,8 @@ def test_thirty_days_are_read_from_an_index(agent: Agent) -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE wake_delivery")
-            # So few rows lie on so few pages that reading all of them may be as cheap.
+            # The test has few rows, so PostgreSQL might find that reading the whole table is as
+            # cheap as using the index.
             cursor.execute("SET LOCAL enable_seqscan = off")
 
     start = figures.first_day(at)

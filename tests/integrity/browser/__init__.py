@@ -1,1 +1,1 @@
-"""The promises about what is in sight, as Chromium shows it."""
+"""Tests the promises about what is in sight, as Chromium shows it."""

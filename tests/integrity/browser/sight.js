@@ -71,7 +71,7 @@ element => {
     if (block !== (block = blockOf(text.parentElement))) seen.push("\n")
     if (isInSight(text)) seen.push(text.data)
   }
-  // Whole values of inputs, unless the input clips them.
+  // The text of an input counts whole, unless the input clips it.
   for (const input of element.querySelectorAll("input[type=text], input:not([type]), textarea, select")) {
     if (input.scrollWidth <= input.clientWidth + 1) seen.push(` ${input.value} `)
   }

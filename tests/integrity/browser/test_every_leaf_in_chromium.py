@@ -35,7 +35,7 @@ DETAILS: st.SearchStrategy[Any] = st.one_of(WITH_BLOCKS, WITH_BLOCKS, OBJECTS, M
 
 
 def generated(count: int) -> list[Any]:
-    """Returns so many different details, others with each run."""
+    """Returns `count` different details. Each run of the tests generates other details."""
     collected: list[Any] = []
 
     @given(DETAILS)
@@ -61,7 +61,7 @@ def missing(details: Any, text: str) -> list[str]:
 
 
 def frames(screen: Screen, deliveries: list[Delivery]) -> dict[Delivery, Locator]:
-    """Opens those that fit together on the page of a batch, and yields their frames."""
+    """Opens the deliveries that fit together on the page of a batch, and yields their frames."""
     query = "&".join(f"id={delivery.pk}" for delivery in deliveries)
     page = screen.go(f"/batch/?{query}")
     return {
@@ -104,7 +104,8 @@ def test_every_text_is_in_sight_or_named_as_left_out(
 
 
 def _check(details: Any, *places: Locator) -> None:
-    """Reads the first of the places, and the last for what it says is left out."""
+    """Looks for the texts of the details in the first of the places. Looks in the last place for
+    the names of what the page leaves out."""
     text = places[0].evaluate(VISIBLE_TEXT)
     if LEFT_OUT in places[-1].inner_text() and re.search(r"\d", places[-1].inner_text()):
         return

@@ -1,4 +1,4 @@
-"""The words of an agent are not found as an action."""
+"""No word of an agent can be found as an action."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.once]
 def test_the_name_of_a_place_in_a_headline_leads_to_the_place(
     open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
-    """Ctrl K, "history" and Enter acted on the focused row, whose headline has that word."""
+    """Ctrl K, "history" and Enter used to act on the focused row, whose headline has that word."""
     make_delivery(headline="History of the garden")
     page = open_browser(alice).go("/")
     page.keyboard.press("j")

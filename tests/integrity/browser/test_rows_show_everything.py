@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from accounts.models import User
-from inbox.delivery.in_sight import LONGEST_HEADLINE, LONGEST_SUMMARY
-from inbox.people.settings.preferences import preferences_of
+from inbox.preferences.preferences import preferences_of
+from inbox.reading.in_sight import LONGEST_HEADLINE, LONGEST_SUMMARY
 from tests.browser.screen import Open
 from tests.types import MakeDelivery
 from wake.models import Response

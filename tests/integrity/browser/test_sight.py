@@ -1,4 +1,4 @@
-"""The script that reads what is in sight sees no hidden text, and a picture hides none."""
+"""The script that reads what is in sight sees no hidden text. A picture hides no text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HIDES = {
     "color": "transparent",
     "clip-path": "inset(50%)",
 }
-# The shades of the ground behind a picture that is transparent, from light to dark.
+# Returns the shades behind a transparent picture, from light to dark.
 SHADES = """image => {
   const colours = getComputedStyle(image).backgroundImage.match(/rgb\\([^)]*\\)/g)
   return colours.map(colour => Number(colour.match(/\\d+/)[0]))

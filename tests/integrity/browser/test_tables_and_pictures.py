@@ -1,4 +1,4 @@
-"""Nothing of a table or a picture is out of sight without a sign of it."""
+"""A table or a picture puts nothing out of sight unless the page shows a sign of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A second press or click that comes a moment too late answers no delivery that was not read."""
+"""A press or click that comes a moment too late answers no delivery that the person has not
+read."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from wake.models import Delivery, Response
 
 pytestmark = [pytest.mark.slow, pytest.mark.once]
 
-# So long that the answers are at the bottom of the window.
+# The text is so long that the answers are at the bottom of the window.
 DETAILS = json.dumps("\n\n".join(["Delete everything."] * 40))
 LATE_MS = 300
 
@@ -52,6 +53,51 @@ def test_a_double_click_answers_one_delivery(
 
     assert Response.objects.get().delivery == deliveries[0]
     expect(page.get_by_role("heading", name="Second")).to_be_visible()
+
+
+def test_a_double_click_answers_one_delivery_without_javascript(
+    open_browser: Open, alice: User, deliveries: list[Delivery]
+) -> None:
+    page = open_browser(alice, scripts=False).go(f"/deliveries/{deliveries[0].pk}/")
+    button = page.get_by_role("button", name="Approve", exact=True)
+    button.hover()  # hover() waits until the button takes clicks
+    box = button.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    with page.expect_navigation(wait_until="domcontentloaded"):
+        page.mouse.click(x, y)
+    page.mouse.click(x, y)
+    expect(page.get_by_role("heading", name="Second")).to_be_visible()
+    assert Response.objects.get().delivery == deliveries[0]
+
+    page.get_by_role("button", name="Approve", exact=True).click()
+    assert Response.objects.count() == 2
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_new_version_that_came_meanwhile_takes_no_second_click(
+    open_browser: Open,
+    alice: User,
+    deliveries: list[Delivery],
+    make_delivery: MakeDelivery,
+    scripts: bool,
+) -> None:
+    page = open_browser(alice, scripts=scripts).go(f"/deliveries/{deliveries[0].pk}/")
+    newer = make_delivery(headline="Newer", supersedes=deliveries[0].pk)
+    Delivery.objects.filter(pk=deliveries[0].pk).update(superseded_at=newer.created_at)
+
+    page.get_by_role("button", name="Approve", exact=True).click()
+    anyway = page.get_by_role("button", name="Answer the old version anyway")
+    box = anyway.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_timeout(LATE_MS)
+
+    assert not Response.objects.exists()
+    anyway.click()
+    expect(page.get_by_role("heading", name="A new version")).not_to_be_visible()
+    assert Response.objects.get().delivery == deliveries[0]
 
 
 def test_a_key_that_is_pressed_twice_answers_one_delivery(

@@ -1,1 +1,1 @@
-"""The promises about the tasks that other agents send."""
+"""Tests the promises about the tasks that other agents send."""

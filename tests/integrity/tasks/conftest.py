@@ -1,4 +1,4 @@
-"""Provides the published agent, its caller and its connector of the tests of the relay."""
+"""Provides the published agent, caller and connector of the relay's tests."""
 
 from tests.relay.conftest import answered_at_once as answered_at_once
 from tests.relay.conftest import caller_key as caller_key

@@ -1,5 +1,5 @@
-"""The page of a task's question shows everything that the agent gets with the task, or names it as
-left out."""
+"""The page of a task's question shows everything that the agent gets with the task, or names the
+parts that it leaves out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ QUESTION: dict[str, Any] = {"text": "Shall I pay?"}
 
 @pytest.fixture
 def asked(card: Card, caller_key: CallerKey, connector: FakeConnector) -> Callable[..., Delivery]:
-    """Sends a message, and returns the question that its agent asks people with this result."""
+    """Sends a message, lets the agent's run end with `result`, and returns the question that people
+    get."""
 
     def ask(*parts: Any, result: dict[str, Any] = QUESTION, **message: Any) -> Delivery:
         incoming = Incoming(message_id=str(uuid.uuid4()), parts=[*parts], **message)

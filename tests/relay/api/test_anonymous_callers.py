@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
-from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.audit import SYSTEM
-from accounts.limits import throttles
 from accounts.models import ApiKey
-from relay.api import calls
+from relay.api import calls, limits, views
 from relay.models import CallerKey, Card, Context, Message, Task
 from relay.runs import queue as run_queue
 from relay.tasks import lifecycle, sending
+from tests.fixtures import wrapped
+from tests.fixtures.occupied import occupied
 from tests.relay.calling import Caller
 from tests.relay.fake_connector import FakeConnector, ask
-from wake.api.parsers import Malformed, parse_strictly
+from tests.relay.many import queue_runs
 
 State = Task.State
 
@@ -43,6 +42,11 @@ def there(public: Card) -> Caller:
     return caller
 
 
+def leave_bytes(count: int) -> None:
+    """Counts so many bytes for the network of `here` that it may send only `count` more."""
+    limits.count_bytes("127.0.0.1", limits.ANONYMOUS_BYTES - count)
+
+
 def completed(task_id: str, text: str) -> dict[str, Any]:
     """Returns an event of another server's task."""
     artifact = {"artifactId": "report", "parts": [{"text": text}]}
@@ -50,17 +54,15 @@ def completed(task_id: str, text: str) -> dict[str, Any]:
     return {"task": {"id": task_id, "status": status, "artifacts": [artifact]}}
 
 
-def test_anonymous_callers_leave_capacity_for_others(
-    card: Card, caller_key: CallerKey, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run_queue, "OF_ANONYMOUS_AT_MOST", 3)
-    monkeypatch.setattr(run_queue, "OF_A_NETWORK_AT_MOST", 2)
-    for _ in range(2):
-        ask(card, None, network="192.0.2.1")
+def test_anonymous_callers_leave_capacity_for_others(card: Card, caller_key: CallerKey) -> None:
+    of_network, of_all = run_queue.MAX_OF_A_NETWORK, run_queue.MAX_OF_ANONYMOUS
+    queue_runs(ask(card, None, network="192.0.2.1"), of_network - 2)
+    ask(card, None, network="192.0.2.1")
 
     with pytest.raises(sending.AgentBusy):
         ask(card, None, network="192.0.2.1")
-    ask(card, None, network="192.0.2.2")
+    queue_runs(ask(card, None, network="192.0.2.2"), of_all - of_network - 2)
+    ask(card, None, network="192.0.2.4")
     with pytest.raises(sending.AgentBusy):
         ask(card, None, network="192.0.2.3")
 
@@ -68,13 +70,12 @@ def test_anonymous_callers_leave_capacity_for_others(
 
 
 def test_tasks_that_wait_for_anonymous_callers_take_no_extra_capacity(
-    card: Card, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+    card: Card, key: ApiKey
 ) -> None:
-    monkeypatch.setattr(run_queue, "OF_A_NETWORK_AT_MOST", 1)
     connector = FakeConnector(key)
     task = ask(card, None, network="192.0.2.1")
     connector.end(connector.run(), "auth_required", text="Who are you?")
-    ask(card, None, network="192.0.2.1")
+    queue_runs(ask(card, None, network="192.0.2.1"), run_queue.MAX_OF_A_NETWORK - 1)
 
     with pytest.raises(sending.AgentBusy):
         ask(card, None, task_id=str(task.pk))
@@ -83,20 +84,12 @@ def test_tasks_that_wait_for_anonymous_callers_take_no_extra_capacity(
     assert task.messages.count() == 2
 
 
-def test_the_body_of_a_refused_caller_is_not_read(
-    card: Card, newer: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[HttpRequest] = []
-
-    def reading(request: HttpRequest, *, count: bool) -> tuple[Malformed, int]:
-        read.append(request)
-        return Malformed("It is long."), 0
-
-    monkeypatch.setattr("relay.api.views._read", reading)
+def test_the_body_of_a_refused_caller_is_not_read(card: Card, newer: Caller) -> None:
     long = "x" * 65_537
 
-    refused = Caller(card).post(long)
-    answered = newer.post(long)
+    with wrapped.counted(views, "_read") as read:
+        refused = Caller(card).post(long)
+        answered = newer.post(long)
 
     assert refused.status_code == 401
     assert answered.json()["error"]["code"] == -32700
@@ -107,10 +100,10 @@ def test_the_body_of_a_refused_caller_is_not_read(
 
 
 def test_a_network_without_a_key_sends_so_many_bytes_an_hour(
-    here: Caller, there: Caller, newer: Caller, monkeypatch: pytest.MonkeyPatch
+    here: Caller, there: Caller, newer: Caller
 ) -> None:
     long = "x" * 5_000
-    monkeypatch.setattr(throttles, "ANONYMOUS_BYTES", 10_000)
+    leave_bytes(10_000)
     task = here.send(long)
 
     body = {"jsonrpc": "2.0", "id": "req-1", "method": "SendMessage", "params": here.sending(long)}
@@ -125,10 +118,8 @@ def test_a_network_without_a_key_sends_so_many_bytes_an_hour(
     assert [newer.send(long) for _ in range(3)]
 
 
-def test_pushed_events_count_towards_the_byte_limit_too(
-    here: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(throttles, "ANONYMOUS_BYTES", 10_000)
+def test_pushed_events_count_towards_the_byte_limit_too(here: Caller) -> None:
+    leave_bytes(10_000)
 
     answers = [here.post(completed(str(number), "x" * 4_000)) for number in range(3)]
 
@@ -138,20 +129,14 @@ def test_pushed_events_count_towards_the_byte_limit_too(
 
 
 def test_a_long_body_is_counted_before_it_is_parsed_and_only_once(
-    here: Caller, newer: Caller, monkeypatch: pytest.MonkeyPatch
+    here: Caller, newer: Caller
 ) -> None:
     """Ten megabytes of brackets keep the parser busy for seconds."""
-    monkeypatch.setattr(throttles, "ANONYMOUS_BYTES", 150_000)
-    parsed: list[int] = []
-
-    def parsing(body: bytes) -> Any:
-        parsed.append(len(body))
-        return parse_strictly(body)
-
-    monkeypatch.setattr("relay.api.views.parse_strictly", parsing)
+    leave_bytes(150_000)
     brackets = b"[" + b"[]," * 25_000 + b"[]]"
 
-    answers = [here.post(brackets) for _ in range(3)]
+    with wrapped.counted(views, "parse_strictly") as parsed:
+        answers = [here.post(brackets) for _ in range(3)]
 
     assert [answer.status_code for answer in answers] == [200, 429, 429]
     assert int(answers[1]["Retry-After"]) > 0
@@ -159,8 +144,8 @@ def test_a_long_body_is_counted_before_it_is_parsed_and_only_once(
     assert newer.send("x" * 70_000)["id"], "Callers with a key are not counted."
 
 
-def test_a_long_message_counts_once(here: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throttles, "ANONYMOUS_BYTES", 150_000)
+def test_a_long_message_counts_once(here: Caller) -> None:
+    leave_bytes(150_000)
 
     assert [here.send("x" * 70_000)["id"] for _ in range(2)]
     assert Task.objects.count() == 2
@@ -169,29 +154,26 @@ def test_a_long_message_counts_once(here: Caller, monkeypatch: pytest.MonkeyPatc
 def test_few_long_tasks_are_written_at_a_time(
     here: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forty answers of nine megabytes took three gigabytes of memory."""
-    short, long = here.send(), here.send("x" * 5_000)
-    monkeypatch.setattr(calls, "LONG_TASK", 5_000)
-    monkeypatch.setattr(calls, "ROOM_SECONDS", 1)
-    room = threading.BoundedSemaphore(1)
-    monkeypatch.setattr(calls, "_room", room)
+    """Forty simultaneous answers of nine megabytes used to take three gigabytes of memory."""
+    text = "x" * calls.LONG_TASK
+    short, long = here.send(), here.send(text)
+    monkeypatch.setattr(calls, "ROOM_SECONDS", 1)  # no argument can set this
     get = {"jsonrpc": "2.0", "id": "req-1", "method": "GetTask", "params": {"id": long["id"]}}
 
-    with room:
+    with occupied(calls._room):
         refused = here.post(get)
         assert here.result("GetTask", {"id": short["id"]})["id"] == short["id"]
-        assert here.send("x" * 5_000)["id"], "What is stored is not refused."
+        assert here.send(text)["id"], "What is stored is not refused."
 
     assert (refused.status_code, refused["Retry-After"]) == (429, "1")
-    for _ in range(2):  # it gives its place back
+    for _ in range(2):  # frees its place
         assert here.result("GetTask", {"id": long["id"]})["id"] == long["id"]
 
 
-# Of whom they are ---------------------------------------------------------------------------------
+# Contexts and callers -----------------------------------------------------------------------------
 
 
 def test_a_context_of_a_caller_with_a_key_is_not_shared(newer: Caller, here: Caller) -> None:
-    """Trap 20."""
     for task in (newer.send(contextId="quarter"), newer.send()):
         mine = here.send(contextId=task["contextId"])
         assert mine["contextId"] == task["contextId"]
@@ -251,7 +233,7 @@ def test_an_anonymous_caller_cannot_take_a_link_of_a_caller_with_a_key(
 
 
 def test_a_reference_to_another_callers_task_reveals_nothing(newer: Caller, here: Caller) -> None:
-    """It is a word that is kept and told back, of tasks that are there as of those that are not."""
+    """The reference is a word that is stored and returned, whether such a task exists or not."""
     secret = newer.send("The word is saffron.")
     named = [secret["id"], secret["id"][:8], "no-task"]
 

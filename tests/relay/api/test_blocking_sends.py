@@ -17,6 +17,7 @@ from relay.models import Card, Task
 from relay.protocol import dialects
 from relay.tasks import lifecycle
 from tests.fixtures.long_polls import Clock, wait_by
+from tests.fixtures.occupied import occupied
 from tests.relay.calling import Caller, State
 from tests.relay.fake_connector import FakeConnector
 from wake.api import long_poll
@@ -26,9 +27,10 @@ SEND = {"1.0": "SendMessage", "0.3": "message/send"}
 
 
 class Held:
-    """Stands in for `time` while sends wait: for all of them it stands still until it is over.
+    """Replaces `time` while sends wait. The clock stands still until `over` is set.
 
-    Then each reading is later, so that a send that begins to wait only then ends, too.
+    After that, each reading of the clock is later than the one before, so a send that only now
+    begins to wait also ends.
     """
 
     def __init__(self) -> None:
@@ -163,7 +165,8 @@ def test_a_blocking_send_waits_as_long_as_the_caller_asks(
 def test_a_blocking_send_counts_its_wait_from_when_the_request_arrived(
     ago: float, seconds: float, newer: Caller, key: ApiKey, meanwhile: Meanwhile
 ) -> None:
-    """The SDKs count so: under load, a request waits for a thread before its message is stored."""
+    """The SDKs count the time in the same way. Under load, a request waits for a thread before its
+    message is stored."""
     FakeConnector(key, at=timezone.now())
     clock = meanwhile(nothing)
     newer.client.defaults[long_poll.ARRIVED] = str(-ago)
@@ -174,28 +177,26 @@ def test_a_blocking_send_counts_its_wait_from_when_the_request_arrived(
 
 
 def test_when_too_many_callers_wait_a_send_returns_at_once(
-    newer: Caller, key: ApiKey, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch
+    newer: Caller, key: ApiKey, meanwhile: Meanwhile
 ) -> None:
-    monkeypatch.setattr(long_poll, "_places", threading.Semaphore(0))
     FakeConnector(key, at=timezone.now())
     clock = meanwhile(nothing)
 
-    newer.send()
+    with occupied(long_poll._places):
+        newer.send()
 
     assert clock.waited == 0
 
 
 def test_waiting_callers_leave_room_for_agents_and_connectors(
-    newer: Caller, key: ApiKey, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch
+    newer: Caller, key: ApiKey, meanwhile: Meanwhile
 ) -> None:
-    places = threading.BoundedSemaphore(1)
-    monkeypatch.setattr(lifecycle, "_places", places)
     FakeConnector(key, at=timezone.now())
     waited = meanwhile(nothing)
     newer.send()
     assert waited.waited > 0
 
-    with places:
+    with occupied(lifecycle._places):
         before = waited.waited
         newer.send()
 
@@ -206,12 +207,10 @@ def test_waiting_callers_leave_room_for_agents_and_connectors(
 def test_many_waiting_callers_leave_threads_for_others(
     card: Card, caller_key: Any, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Trap 17: of eight callers at once so many wait as may, and meanwhile the others are answered,
-    with the task that they can look at again."""
+    """Eight callers come at once, and only the allowed number waits. The others immediately get an
+    answer with the task, and can read the task again."""
     clock = Held()
     wait_by(clock, monkeypatch)
-    monkeypatch.setattr(long_poll, "_places", threading.BoundedSemaphore(4))
-    monkeypatch.setattr(lifecycle, "_places", threading.BoundedSemaphore(2))
     FakeConnector(key, at=timezone.now())
 
     def send() -> dict[str, Any]:
@@ -220,12 +219,17 @@ def test_many_waiting_callers_leave_threads_for_others(
         finally:
             connection.close()
 
-    with ThreadPoolExecutor(8) as threads:
+    with (
+        occupied(long_poll._places, leaving=4),
+        occupied(lifecycle._places, leaving=2),
+        ThreadPoolExecutor(8) as threads,
+    ):
         crowd = [threads.submit(send) for _ in range(8)]
         try:
             answered = [each.result() for each in islice(as_completed(crowd, PATIENCE), 6)]
             waits = [each for each in crowd if not each.done()]
-            has_room = long_poll._places.acquire(blocking=False)
+            if has_room := long_poll._places.acquire(blocking=False):
+                long_poll._places.release()
         finally:
             clock.over.set()
 

@@ -1,4 +1,5 @@
-"""The push URL of one agent's task can be another agent, which continues with its result."""
+"""The push URL of one agent's task can be another agent, which continues with the result of the
+task."""
 
 from __future__ import annotations
 
@@ -14,13 +15,16 @@ from django.utils import timezone
 from accounts.agents import signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, Team
-from relay.api.incoming_pushes import HOPS_AT_MOST
+from relay.api.incoming_pushes import MAX_HOPS
 from relay.cards import callers, publishing
 from relay.models import Artifact, Card, Message, Run, Task
 from relay.protocol.dialects import Incoming, PushIn
+from relay.runs.queue import MAX_QUEUE
 from relay.tasks import pushes, sending, transitions
 from tests.fixtures.strict_client import Client
 from tests.relay.calling import queue_pushes
+from tests.relay.fake_connector import ask
+from tests.relay.many import queue_runs
 from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt
 
@@ -45,7 +49,7 @@ def caller_key(team: Team) -> str:
 
 @pytest.fixture
 def post(second: Card, caller_key: str) -> Post:
-    """Pushes to it, with a caller key by default."""
+    """Pushes to the second agent, by default with a caller key."""
 
     def send(body: Any, **headers: str) -> Any:
         given = headers or {"Authorization": f"Bearer {caller_key}"}
@@ -164,7 +168,7 @@ def test_each_agent_continues_independently(post: Post, agent: Agent, caller_key
 
 
 def test_a_caller_cannot_impersonate_another(post: Post, team: Team) -> None:
-    """Otherwise a caller that knows of the task could push other content first."""
+    """Otherwise any caller that knows of the task could push other content first."""
     _, another = callers.mint(team, name="Somebody else", by=SYSTEM)
     theirs = post({"task": ended()}, Authorization=f"Bearer {another}").json()
 
@@ -175,12 +179,12 @@ def test_a_caller_cannot_impersonate_another(post: Post, team: Team) -> None:
 
 
 def test_the_length_of_a_chain_is_limited(post: Post) -> None:
-    last = post({"task": ended(metadata={"wakeHop": HOPS_AT_MOST - 1})})
-    too_far = post({"task": ended(metadata={"wakeHop": HOPS_AT_MOST, "wakeGeneration": 1})})
+    last = post({"task": ended(metadata={"wakeHop": MAX_HOPS - 1})})
+    too_far = post({"task": ended(metadata={"wakeHop": MAX_HOPS, "wakeGeneration": 1})})
 
     assert last.status_code == 200
     assert (too_far.status_code, too_far.json()["error"]["code"]) == (422, "too_far")
-    assert [task.hop for task in Task.objects.all()] == [HOPS_AT_MOST]
+    assert [task.hop for task in Task.objects.all()] == [MAX_HOPS]
 
 
 def test_the_key_may_be_the_token(post: Post, caller_key: str) -> None:
@@ -229,8 +233,8 @@ def test_content_that_the_second_agent_does_not_accept_is_refused(post: Post, se
     assert (answer.status_code, Task.objects.count()) == (415, 0)
 
 
-def test_a_busy_agent_answers_with_retry_after(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relay.runs.queue.QUEUE_AT_MOST", 0)
+def test_a_busy_agent_answers_with_retry_after(post: Post, second: Card) -> None:
+    queue_runs(ask(second, None), MAX_QUEUE - 1)
 
     answer = post({"task": ended()})
 
@@ -277,7 +281,8 @@ def test_an_event_with_an_invalid_member_is_refused(post: Post, body: dict[str, 
 
 
 def test_an_event_larger_than_a_message_is_refused(post: Post) -> None:
-    """However it is spread over artifacts: it is one message to the next."""
+    """The artifacts may be spread in any way, because the event is one message to the next
+    agent."""
     artifact = {"artifactId": "report", "parts": [{"text": ""}] * 501}
 
     answer = post({"task": ended(artifacts=[artifact, artifact])})
@@ -310,7 +315,7 @@ def test_one_agent_ends_and_its_push_starts_the_next(
     queue_pushes()
     sent = send_due()
 
-    # In 0.3 a push is a task, and its artifacts come with its end.
+    # In 0.3 a push is a task, and the artifacts arrive when the task has ended.
     expected = 3 if version == "1.0" else 2
     assert sent == CallbackAttempt.objects.filter(status_code=200).count() == expected
     assert not Callback.objects.unfinished().exists()
@@ -328,7 +333,7 @@ def test_one_agent_ends_and_its_push_starts_the_next(
 def test_two_agents_that_push_to_each_other_come_to_an_end(
     version: Any, agent: Agent, second: Card, caller_key: str, live_server: Any
 ) -> None:
-    """Trap 24: a caller chains each task of one agent to the other agent, and back."""
+    """A caller chains each task of one agent to the other agent, and back."""
     first = publishing.publish(agent, by=SYSTEM, at=timezone.now())
     caller = callers.find(caller_key, at=timezone.now())
     others = {first.pk: f"{live_server.url}/{second}", second.pk: f"{live_server.url}/{first}"}
@@ -336,7 +341,7 @@ def test_two_agents_that_push_to_each_other_come_to_an_end(
         first, caller, Incoming(message_id="m-1", parts=[{"text": "Review it"}]), at=timezone.now()
     )
 
-    for _ in range(HOPS_AT_MOST + 5):
+    for _ in range(MAX_HOPS + 5):
         if (task := Task.objects.open().first()) is None:
             break
         push = PushIn("on", others[task.agent_id], token=caller_key, version=version)
@@ -350,8 +355,8 @@ def test_two_agents_that_push_to_each_other_come_to_an_end(
         send_due()
 
     tasks = Task.objects.order_by("hop")
-    assert [task.hop for task in tasks] == list(range(HOPS_AT_MOST + 1))
+    assert [task.hop for task in tasks] == list(range(MAX_HOPS + 1))
     assert {task.state for task in tasks} == {State.COMPLETED}
-    assert [task.agent_id for task in tasks] == [first.pk, second.pk] * (HOPS_AT_MOST // 2 + 1)
+    assert [task.agent_id for task in tasks] == [first.pk, second.pk] * (MAX_HOPS // 2 + 1)
     codes = CallbackAttempt.objects.order_by("pk").values_list("status_code", flat=True)
-    assert list(codes) == [200] * HOPS_AT_MOST + [422]
+    assert list(codes) == [200] * MAX_HOPS + [422]

@@ -1,4 +1,4 @@
-"""Answers about tasks that hold much are limited, and lead to all of it."""
+"""Answers about large tasks are limited, and lead to all of the content."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ FILE = base64.b64encode(b"y" * 70_000).decode()
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(artifact_selection, "LONGEST", 7_000)
-    monkeypatch.setattr(task_list, "LONGEST_PAGE", 7_000)
+    """Lowers the limits of an answer, which are 20 and 10 MB. Otherwise each of these tests would
+    fill the limits several times, with tasks that are parsed, stored and written."""
+    for module, name in ((artifact_selection, "LONGEST"), (task_list, "LONGEST_PAGE")):
+        monkeypatch.setattr(module, name, 7_000)  # an answer takes no limits
 
 
 def ended(caller: Caller, key: ApiKey, *texts: str) -> str:
-    """Returns the id of a completed task with an artifact of each text."""
+    """Completes a task with an artifact for each text, and returns its id."""
     task: str = caller.send("Hi")["id"]
     connector = FakeConnector(key)
     artifacts = [
@@ -143,7 +145,7 @@ def test_a_page_of_tasks_counts_the_messages_of_their_states(newer: Caller, key:
 
 
 def test_reads_of_files_are_limited(newer: Caller, key: ApiKey, settings: Any) -> None:
-    """A link needs no key, so they are counted by network."""
+    """A link needs no key, so reads are counted by network."""
     newer.send("Hi")
     connector = FakeConnector(key)
     artifact = {"parts": [{"raw": FILE, "filename": "y.bin"}]}

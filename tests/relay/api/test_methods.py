@@ -13,7 +13,10 @@ from accounts.models import Agent, Team
 from relay.cards.publishing import publish
 from relay.models import Card, Task
 from relay.protocol import dialects
+from relay.runs.queue import MAX_QUEUE
+from relay.tasks.room import MAX_MESSAGES
 from tests.relay.calling import Caller, State, move
+from tests.relay.many import add_messages, queue_runs
 
 UNKNOWN = "0e2c7c1a-4c9e-4b0f-9d69-0f3c5a9c1d11"
 METHODS = {
@@ -142,12 +145,10 @@ def test_an_ended_task_accepts_nothing(state: Task.State, either: Caller) -> Non
     assert (canceled["code"], canceled["data"][0]["reason"]) == (-32002, "TASK_NOT_CANCELABLE")
 
 
-def test_the_messages_of_a_task_are_limited(
-    either: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("relay.tasks.room.MESSAGES_AT_MOST", 3)  # with a result
+def test_the_messages_of_a_task_are_limited(either: Caller) -> None:
     task = either.send()
     more = either.send(taskId=task["id"])
+    add_messages(Task.objects.get(pk=task["id"]), MAX_MESSAGES - 3)  # enough with a result
 
     error = either.error(METHODS[either.version]["send"], either.sending(taskId=task["id"]))
 
@@ -155,9 +156,8 @@ def test_the_messages_of_a_task_are_limited(
     assert (error["code"], error["data"][0]["reason"]) == (-32004, "UNSUPPORTED_OPERATION")
 
 
-def test_a_busy_agent_refuses_a_send(newer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relay.runs.queue.QUEUE_AT_MOST", 1)
-    newer.send()
+def test_a_busy_agent_refuses_a_send(newer: Caller) -> None:
+    queue_runs(Task.objects.get(pk=newer.send()["id"]), MAX_QUEUE - 1)
 
     response = newer.post(
         {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": newer.sending()}

@@ -57,7 +57,8 @@ def test_push_configs_over_a2a_0_3(older: Caller) -> None:
 def test_what_happened_before_a_config_is_deleted_is_still_pushed(
     version: str, newer: Caller, older: Caller
 ) -> None:
-    """Pushes are made after the commit, and a caller who deletes at once was faster."""
+    """Pushes are made after the commit, so a caller may delete the config before the pushes are
+    made."""
     task = newer.send()["id"]
     config = {"taskId": task, "id": "mine", "url": "https://hooks.example.com/a2a"}
     newer.result("CreateTaskPushNotificationConfig", config)
@@ -138,7 +139,7 @@ def test_an_invalid_address_stores_nothing(url: Any, newer: Caller) -> None:
     assert not Task.objects.exists()
 
 
-# What the card does not promise -------------------------------------------------------------------
+# Promises that no card makes ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A process remembers who calls which agent, and what has changed since counts at once
+"""A process remembers who calls which agent, and a change counts at once
 (docs/decisions/0059-the-usual-message-remembers-its-caller.md)."""
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ AT_ONCE = pytest.mark.skipif(not settings.DATABASE_URL, reason="about PostgreSQL
 
 
 @pytest.fixture(autouse=True)
-def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caller_cache, "_entries", {})
+def forgotten() -> None:
+    caller_cache._entries.clear()
 
 
 def a_send(caller: Caller) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def test_what_has_changed_counts_at_once(
 
 
 def test_a_card_that_takes_more_takes_it_at_once(newer: Caller, card: Card) -> None:
-    """The cached card would refuse it."""
+    """The cached card would refuse this caller."""
     publish(card.agent, by=SYSTEM, at=timezone.now(), input_modes=["application/json"])
     data = newer.message() | {"parts": [{"data": {"rows": 3}}]}
     newer.result("SendMessage", {"message": data})
@@ -119,13 +119,14 @@ def test_each_message_counts_once(newer: Caller, settings: Any) -> None:
 def test_a_message_that_two_ways_look_at_counts_once(
     newer: Caller, card: Card, settings: Any
 ) -> None:
-    """The usual message was counted, and once more if it could not be stored in one statement."""
+    """A message used to be counted twice if the single statement for usual messages could not store
+    it."""
     settings.WAKE_READS_PER_MINUTE = 4
 
     statuses = []
     for _ in range(5):
         statuses.append(newer.post(a_send(newer)).status_code)
-        Card.objects.filter(pk=card.pk).update(updated_at=timezone.now())  # another process
+        Card.objects.filter(pk=card.pk).update(updated_at=timezone.now())  # as another process does
 
     assert statuses == [200, 200, 200, 200, 429]
 
@@ -135,7 +136,7 @@ def test_a_caller_is_forgotten_after_a_minute(
     newer: Caller, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
 ) -> None:
     newer.send("Compare the ten largest.")
-    monkeypatch.setattr(caller_cache, "SECONDS", 0)
+    monkeypatch.setattr(caller_cache, "SECONDS", 0)  # a minute later
 
-    with django_assert_num_queries(3):  # the card and the key once more
+    with django_assert_num_queries(3):  # reads the card and the key once more
         newer.post(a_send(newer))

@@ -15,7 +15,7 @@ T0 = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
 @pytest.fixture
 def five(newer: Caller) -> list[str]:
-    """Creates tasks of one context, newest first; two have the same time."""
+    """Creates tasks of one context, newest first. Two of them have the same time."""
     ids = [newer.send(contextId="talk")["id"] for _ in range(5)]
     for minute, id in enumerate(ids):
         Task.objects.filter(pk=id).update(status_at=T0 + timedelta(minutes=max(minute, 1)))

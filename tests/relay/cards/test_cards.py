@@ -18,7 +18,7 @@ from tests.fixtures.strict_client import Client
 HERE = "/@garden/research-agent-01"
 CARD = f"{HERE}/.well-known/agent-card.json"
 URL = f"http://testserver{HERE}"
-# Of the "AgentCard" of either specification.
+# Both specifications require these members of an "AgentCard".
 REQUIRED = {
     *("name", "description", "version", "capabilities", "skills"),
     *("defaultInputModes", "defaultOutputModes"),
@@ -177,7 +177,8 @@ def test_a_card_is_read_from_any_site_and_kept_for_a_minute(card: Card) -> None:
 
 @pytest.mark.parametrize("path", [CARD, "/@garden/.well-known/agent-card.json"])
 def test_a_page_of_another_site_may_name_a_version_of_the_card(path: str, card: Card) -> None:
-    """The JavaScript SDK does, so that a browser asks first whether it may."""
+    """The JavaScript SDK sends the header `A2A-Version`, so a browser first asks the server whether
+    it may send this header."""
     asked = {
         "Origin": "https://elsewhere.example",
         "Access-Control-Request-Method": "GET",

@@ -13,9 +13,9 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from accounts.audit import SYSTEM
+from accounts.audit.sentences import sentence
 from accounts.models import Agent, AuditEvent, Team, User
 from inbox.audit.lines import link
-from inbox.audit.sentences import sentence
 from relay.cards import callers
 from relay.cards.publishing import DoesNotFit, publish, unpublish
 from relay.models import CallerKey, Card
@@ -24,7 +24,7 @@ NOW = timezone.now()
 
 
 def events() -> list[str]:
-    """In plain words, without what made the agent itself."""
+    """Returns the events in plain words, without those of the agent itself."""
     rows = AuditEvent.objects.filter(object_kind__in=["card", "callerkey"]).order_by("pk")
     return [sentence(event) for event in rows]
 
@@ -203,7 +203,7 @@ def test_a_new_agent_is_registered_and_published_with_one_command(
 
 
 def test_an_agent_is_published_before_its_addresses_are_printed(team: Team) -> None:
-    """As if the reader of a pipe had ended."""
+    """The print fails as if the program that reads the pipe had ended."""
 
     class Closed:
         def write(self, text: str) -> int:

@@ -1,8 +1,10 @@
-"""An agent as a shell command: what it does is said by the id of the message that it is given.
+"""Implements an agent that is run as a shell command. The id of a message decides what the agent
+does with that message.
 
-Run by `wake connect`. It reads one JSON object on stdin and prints one on stdout. The ids that
-begin with `tck-` are those of the official conformance kit's scenarios for 1.0; its messages of 0.3
-have `-message-` in theirs, and their tasks are to be open still when it goes on with them.
+`wake connect` runs it. The agent reads one JSON object on stdin, and prints one JSON object on
+stdout. The ids that begin with `tck-` are from the scenarios of the official conformance kit for
+1.0. The kit's messages of 0.3 have `-message-` in their ids. The tasks of these messages must still
+be open when the kit continues them.
 """
 
 import json

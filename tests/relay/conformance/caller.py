@@ -17,7 +17,7 @@ _numbers = itertools.count(1)
 
 
 class Caller:
-    """Speaks one version to one agent."""
+    """Calls one agent in one version of the protocol."""
 
     def __init__(self, url: str, version: str, *, key: str = "") -> None:
         self.url = url

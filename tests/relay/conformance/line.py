@@ -32,7 +32,8 @@ class Line:
             one.close()
 
     def cut(self) -> None:
-        """Ends all connections in both directions; later ones pass again."""
+        """Ends all open connections in both directions. Connections that are opened later work
+        again."""
         for end in list(self._ends):
             _shut(end)
 
@@ -52,7 +53,7 @@ class Line:
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:
-    with suppress(OSError):  # it was cut
+    with suppress(OSError):  # the connection was cut
         while part := source.recv(65_536):
             target.sendall(part)
     _shut(source)
@@ -60,5 +61,5 @@ def _pass_on(source: socket.socket, target: socket.socket) -> None:
 
 
 def _shut(end: socket.socket) -> None:
-    with suppress(OSError):  # it is shut already
+    with suppress(OSError):  # the socket is shut already
         end.shutdown(socket.SHUT_RDWR)

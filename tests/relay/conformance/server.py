@@ -1,4 +1,4 @@
-"""Starts a server with a public agent and runs the commands that manage them."""
+"""Starts a server with a public agent, and runs the commands that manage the two."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_0_3_continues_a_task(older: Caller) -> None:
 
 
 def test_0_3_continues_and_cancels_a_task_of_a_plain_message(older: Caller) -> None:
-    """As the kit does, which names no scenario and no context here."""
+    """In this case the message of the kit names no scenario and no context."""
     first = older.send("test-history-create-message-id-1")
     for number in (1, 2, 3):
         more = older.send(f"test-history-message-{number}-2", taskId=first["id"])

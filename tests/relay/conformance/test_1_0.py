@@ -1,4 +1,4 @@
-"""The server meets the requirements of A2A 1.0, as a client sees them. Sections are the
+"""The server meets the requirements of A2A 1.0, as a client sees them. Section numbers are the
 specification's."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The official SDKs, both generations in two languages, call an agent that is a shell command."""
+"""The official SDKs of both generations, each in two languages, call an agent that is a shell
+command."""
 
 from __future__ import annotations
 
@@ -68,7 +69,7 @@ def test_an_official_sdk_calls_an_agent(peer: str, relay: Relay, receiver: Recei
 def test_an_official_sdk_follows_a_task_through_the_death_of_the_server(
     peer: str, how: signal.Signals, relay: Relay
 ) -> None:
-    """The server is killed, or restarted as an upgrade does. Both cut its connections."""
+    """The server is killed, or restarted as in an upgrade. Both end its connections."""
 
     def end_the_server() -> None:
         for pid in relay.up.pids("granian"):
@@ -85,8 +86,8 @@ def test_an_official_sdk_follows_a_task_through_a_cut_connection(peer: str, rela
 
 
 def follow(peer: str, url: str, key: str, cut: Callable[[], None]) -> None:
-    """Lets an SDK follow a task whose stream is cut off after two events. It gets each event once:
-    only the task as it is may repeat the last one."""
+    """Lets an SDK follow a task whose stream is cut off after two events. The SDK gets each event
+    once. Only the event with the current task may repeat the last one."""
     with subprocess.Popen(
         [*command(PEERS / peer, "follower"), url, key],
         stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Streams meet the requirements of A2A, as a client sees them. Sections are those of 1.0."""
+"""Streams meet the requirements of A2A, as a client sees them. Section numbers refer to 1.0."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def state_of(result: Any) -> str:
 
 
 def begin(caller: Caller, message_id: str = "tck-input-required") -> str:
-    """Sends a message whose task stays open; returns its id."""
+    """Sends a message whose task stays open, and returns the id of the task."""
     task = caller.send(message_id)
     return str((task.get("task") or task)["id"])
 
 
 def test_a_stream_begins_with_the_task_and_ends_with_it(either: Caller) -> None:
-    """3.1.2, 3.5.2: in the order in which the events were generated."""
+    """3.1.2 and 3.5.2 want the order in which the events were generated."""
     sent = either.sending("tck-stream-steps")
 
     first, *rest = either.stream(SEND[either.version], sent)
@@ -74,7 +74,7 @@ def test_or_it_is_one_message(either: Caller) -> None:
         only, *rest = either.stream(SEND[either.version], sent)
         if not rest:
             break
-        # On a busy machine the command took longer than a stream holds the task back for.
+        # On a busy machine the command took longer than the stream waits with the task.
         assert kind_of(only) == "task"
 
     assert rest == []

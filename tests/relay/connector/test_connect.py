@@ -14,6 +14,7 @@ from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, Team
 from relay.models import CallerKey, Card, Connector, Message, Run, Task
 from relay.tasks import reports
+from tests.fixtures import wrapped
 from tests.relay.calling import Caller
 from tests.relay.fake_connector import FakeConnector, Frame, after, ask, now, of
 from wake.models import Delivery
@@ -55,7 +56,7 @@ def test_an_invalid_hello_is_refused(
 ) -> None:
     connector = FakeConnector(key, hello=False, **said)
 
-    (error,) = connector.tell("hello", **connector.said)
+    (error,) = connector.send_frame("hello", **connector.said)
 
     assert (error["type"], error["code"], connector.session.closes) == ("error", code, closes)
     assert not Connector.objects.exists()
@@ -64,7 +65,7 @@ def test_an_invalid_hello_is_refused(
 def test_frames_before_hello_are_refused(card: Card, key: ApiKey) -> None:
     connector = FakeConnector(key, hello=False)
 
-    assert connector.tell("heartbeat")[0]["code"] == "hello_first"
+    assert connector.send_frame("heartbeat")[0]["code"] == "hello_first"
     assert connector.look() == []
 
 
@@ -79,7 +80,6 @@ def test_an_invalid_frame_is_reported(card: Card, key: ApiKey, text: str) -> Non
 
 
 def test_a_frame_of_a_later_protocol_is_ignored(card: Card, key: ApiKey) -> None:
-    """Trap 29."""
     connector = FakeConnector(key)
 
     assert connector.session.read('{"type": "stream", "of": {"tokens": []}}', at=after(1)) == []
@@ -173,7 +173,7 @@ def test_a_run_ends_in_the_reported_state(
 def test_a_result_that_cannot_be_stored_fails_its_run(
     card: Card, caller_key: CallerKey, key: ApiKey, result: dict[str, Any]
 ) -> None:
-    """Otherwise the connector would send it again forever."""
+    """Otherwise the connector would send the result again forever."""
     connector = FakeConnector(key)
     task = ask(card, caller_key)
     frame = {"type": "result", **of(connector.run()), **result}
@@ -235,7 +235,7 @@ def test_progress_is_stored_once_and_in_pieces(
         return {"n": n, "artifact": artifact, "text": f"Step {n}"}
 
     for report in (piece(1, "a"), piece(2, "b"), piece(2, "b"), piece(1, "a"), piece(3, "c")):
-        assert connector.tell("progress", **of(frame), **report, at=after(report["n"])) == []
+        assert connector.send_frame("progress", **of(frame), **report, at=after(report["n"])) == []
 
     (log,) = task.artifacts.all()
     assert [part["text"] for part in log.parts] == ["a", "b", "c"]
@@ -247,7 +247,6 @@ def test_progress_is_stored_once_and_in_pieces(
 def test_a_large_file_is_stored_outside_its_row(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """Trap 26."""
     connector = FakeConnector(key)
     task = ask(card, caller_key)
     files = [{"raw": "QUJD" * size, "filename": f"{size}.bin"} for size in (1, 30_000)]
@@ -269,7 +268,7 @@ def test_a_draining_connector_finishes_its_runs_and_takes_no_more(
     first, _ = ask(card, caller_key), connector
     frame = connector.run()
 
-    connector.tell("drain")
+    connector.send_frame("drain")
     ask(card, caller_key)
 
     assert connector.look() == []
@@ -304,19 +303,16 @@ def test_a_closed_connection_leases_nothing_more(
 
 @pytest.mark.parametrize("kind", ["ack", "progress", "result"])
 def test_an_unexpected_error_is_reported_for_its_frame_only(
-    card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch, kind: str
+    card: Card, caller_key: CallerKey, key: ApiKey, kind: str
 ) -> None:
-    """A connection that closed because of it would reconnect and send it again, forever."""
+    """A connection that closed because of the frame would reconnect and send the frame again,
+    forever."""
 
-    def slip(*_: Any, **__: Any) -> None:
-        raise LookupError("a slip of ours")
-
+    verb = {"ack": "begin", "progress": "record_progress", "result": "finish"}[kind]
     connector = FakeConnector(key)
     ask(card, caller_key)
     frame = connector.run()
-    with monkeypatch.context() as patched:
-        for verb in ("begin", "record_progress", "finish"):
-            patched.setattr(reports, verb, slip)
+    with wrapped.failing(reports, verb, LookupError("a slip of ours")):
         text = json.dumps({"type": kind, **of(frame), "state": "completed"})
         (error,) = connector.session.read(text, at=after(1))
 
@@ -331,24 +327,22 @@ def test_an_unexpected_error_is_reported_for_its_frame_only(
 
 
 def test_during_an_outage_a_frame_is_not_answered(
-    card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+    card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    def away(*_: Any, **__: Any) -> None:
-        raise OperationalError("away")
-
     connector = FakeConnector(key)
     ask(card, caller_key)
     frame = connector.run()
-    monkeypatch.setattr(reports, "finish", away)
 
-    with pytest.raises(OperationalError):
+    with (
+        wrapped.failing(reports, "finish", OperationalError("away")),
+        pytest.raises(OperationalError),
+    ):
         connector.session.read(json.dumps({"type": "result", **of(frame)}), at=after(1))
 
 
 def test_a_run_of_another_agent_is_unknown(
     card: Card, caller_key: CallerKey, key: ApiKey, team: Team
 ) -> None:
-    """Trap 20."""
     other, _ = keys.mint(Agent.objects.create(team=team, agent_id="other"), by=SYSTEM)
     task = ask(card, caller_key)
     frame = FakeConnector(key).run()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -17,11 +15,12 @@ from django.utils import timezone
 
 from accounts.agents import keys
 from accounts.audit import SYSTEM
-from accounts.limits import throttles
 from accounts.models import ApiKey
 from database import notifications
-from relay.connector.session import Session
+from relay.connector.session import ConnectorSession
 from relay.models import CallerKey, Card, Connector, Task
+from tests.fixtures import wrapped
+from tests.fixtures.long_polls import Clock, wait_by
 from tests.fixtures.strict_client import Client
 from tests.relay.fake_connector import Frame, ask, now, of
 from wake.api import long_poll
@@ -36,7 +35,7 @@ HELLO = '{"type": "hello", "protocol": 1, "instance_id": "i-1"}'
 
 @async_to_sync
 async def knock(path: str = "/connect/v1", **headers: str) -> tuple[bool, Any]:
-    """Whether the relay opened, and how it then closed; the first word is hello."""
+    """Says whether the relay accepted the connection, and how it then closed it after a hello."""
     named = [(b"host", b"testserver")]
     named += [(name.encode(), value.encode()) for name, value in headers.items()]
     scope = {
@@ -65,13 +64,13 @@ def test_a_key_opens_the_socket_and_hello_is_welcomed(card: Card, key: ApiKey) -
 
 @pytest.mark.django_db(transaction=True)
 def test_browsers_cannot_open_the_socket(card: Card, key: ApiKey) -> None:
-    """Trap 28: a page elsewhere would have its reader's machine do so."""
+    """A page of another site could make its reader's browser open a socket."""
     text = key.text  # type: ignore[attr-defined]
 
     assert knock(authorization=f"Bearer {text}", origin="https://wake.example.com") == (False, None)
 
 
-@pytest.mark.django_db(transaction=True)  # after each request Django looks at its connections
+@pytest.mark.django_db(transaction=True)  # Django checks its connections after each request
 def test_other_socket_paths_are_refused() -> None:
     assert knock("/connect/v2") == (False, None)
 
@@ -93,12 +92,16 @@ def test_a_socket_without_a_live_key_is_closed_at_once(card: Card, key: ApiKey) 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_bad_keys_are_counted_and_a_good_one_gets_in(
-    card: Card, key: ApiKey, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The socket took any number of guesses, also where the REST edge had enough."""
-    monkeypatch.setattr(throttles, "BAD_KEYS", "0/m")
+def test_bad_keys_are_counted_and_a_good_one_gets_in(card: Card, key: ApiKey) -> None:
+    """The socket used to accept any number of guesses, even after the REST edge had refused
+    more."""
     text = key.text  # type: ignore[attr-defined]
+    client = Client()
+    refused = [
+        client.get("/wake/v1/responses", headers={"Authorization": "Bearer x"}).status_code
+        for _ in range(61)
+    ]
+    assert refused[-1] == 429
 
     assert knock(authorization="Bearer wk_live_x") == (True, 1013)
     assert knock(authorization=f"Bearer {text}") == (True, "welcome")
@@ -108,17 +111,12 @@ def test_bad_keys_are_counted_and_a_good_one_gets_in(
 def test_an_idle_connector_is_woken_by_a_task_and_does_not_look_for_it(
     card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A connector's session also looks for runs from time to time. Without this patch, the test
+    # would not notice that a notification was lost.
     monkeypatch.setattr(notifications, "pause_seconds", lambda: 3_600.0)
-    looks: list[Any] = []
-    look = Session.look
 
-    def counted(session: Session, *, at: datetime) -> list[Frame]:
-        looks.append(at)
-        return look(session, at=at)
-
-    monkeypatch.setattr(Session, "look", counted)
-
-    frame = idle_until(lambda: ask(card, caller_key, at=timezone.now()), key)
+    with wrapped.counted(ConnectorSession, "look") as looks:
+        frame = idle_until(lambda: ask(card, caller_key, at=timezone.now()), key)
 
     assert frame["type"] == "task"
     assert len(looks) <= 4  # before hello, after it, for the task, and for what it changed
@@ -196,18 +194,12 @@ def test_a_poll_waits_until_there_is_something(
     card: Card, caller_key: CallerKey, polls: Polls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     polls.poll(polls.hello)
-    naps = []
-
-    def pause(_: threading.Event, seconds: float) -> None:
-        naps.append(seconds)
-        if len(naps) == 3:
-            ask(card, caller_key, at=timezone.now())
-
-    monkeypatch.setattr(long_poll, "pause", pause)
+    clock = Clock(lambda: ask(card, caller_key, at=timezone.now()), at_pause=3)
+    wait_by(clock, monkeypatch)
 
     (frame,) = polls.poll(wait=25)
 
-    assert (frame["type"], len(naps)) == ("task", 3)
+    assert (frame["type"], clock.waited) == ("task", 3 * long_poll.STEP_SECONDS)
 
 
 def test_a_poll_of_an_unknown_connector_asks_it_to_say_hello(
@@ -260,7 +252,6 @@ def test_an_invalid_wait_is_refused(card: Card, polls: Polls, wait: Any) -> None
 
 
 def test_a_poll_has_no_cookies_and_leads_nowhere(card: Card, polls: Polls) -> None:
-    """Traps 1 and 28."""
     answer = polls.client.post(
         "/connect/v1/poll/",
         json.dumps({"frames": [polls.hello]}),
@@ -276,15 +267,12 @@ def test_a_poll_has_no_cookies_and_leads_nowhere(card: Card, polls: Polls) -> No
     ("error", "code"), [(OperationalError("away"), 1013), (LookupError("a slip of ours"), 1011)]
 )
 def test_a_failing_session_closes_so_that_the_connector_reconnects(
-    card: Card, key: ApiKey, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int
+    card: Card, key: ApiKey, error: Exception, code: int
 ) -> None:
-    def fails(*_: Any, **__: Any) -> None:
-        raise error
-
-    monkeypatch.setattr(Session, "read", fails)
     text = key.text  # type: ignore[attr-defined]
 
-    assert knock(authorization=f"Bearer {text}") == (True, code)
+    with wrapped.failing(ConnectorSession, "read", error):
+        assert knock(authorization=f"Bearer {text}") == (True, code)
 
 
 def test_a_key_names_its_agent(card: Card, key: ApiKey, polls: Polls) -> None:

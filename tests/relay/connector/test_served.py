@@ -1,4 +1,4 @@
-"""A connector on a real WebSocket loses no task and runs none twice when the server restarts."""
+"""A connector on a real WebSocket loses no task, and runs none twice, when the server restarts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PATIENCE_SECONDS = 30
 
 
 class Socket:
-    """Imitates a connector with a WebSocket that has said hello."""
+    """Imitates a connector with a WebSocket that has sent its hello."""
 
     def __init__(self, session: aiohttp.ClientSession, server: Server, key: ApiKey) -> None:
         self.session, self.url = session, f"{server.origin}/connect/v1"
@@ -32,10 +32,10 @@ class Socket:
 
     async def open(self, **said: Any) -> Frame:
         self.socket = await self.session.ws_connect(self.url, headers=self.headers)
-        await self.tell("hello", protocol=1, instance_id="i-1", machine="studio", **said)
+        await self.send_frame("hello", protocol=1, instance_id="i-1", machine="studio", **said)
         return await self.next()
 
-    async def tell(self, kind: str, **fields: Any) -> None:
+    async def send_frame(self, kind: str, **fields: Any) -> None:
         await self.socket.send_json({"type": kind, **fields})
 
     async def next(self) -> Frame:
@@ -90,7 +90,7 @@ async def _through_a_restart(
         first = await in_thread(asked, card, caller_key)
         run = await connector.next()
         seen.append(run["taskId"])
-        await connector.tell("ack", **of(run))
+        await connector.send_frame("ack", **of(run))
 
         stopped = asyncio.create_task(in_thread(server.stop))
         assert "closed" in await connector.next()
@@ -100,7 +100,7 @@ async def _through_a_restart(
         await in_thread(server.start)
 
         await connector.open(last_dispatch_ids=[run["dispatch_id"]])
-        await connector.tell(
+        await connector.send_frame(
             "result", **of(run), state="completed", text="Done while nobody listened."
         )
         frames = [await connector.next() for _ in range(2)]
@@ -108,12 +108,12 @@ async def _through_a_restart(
         (again,) = [frame for frame in frames if frame["type"] == "task"]
         assert done["dispatch_id"] == run["dispatch_id"]
         seen.append(again["taskId"])
-        await connector.tell("result", **of(again), state="completed", text="Done.")
+        await connector.send_frame("result", **of(again), state="completed", text="Done.")
         assert (await connector.next())["type"] == "done"
 
         await in_thread(lambda: keys.revoke(key, by=SYSTEM, at=timezone.now()))
         while "closed" not in (last := await connector.next()):
             assert last == {"type": "ping"}
-            await connector.tell("pong")
+            await connector.send_frame("pong")
         assert last == {"closed": 4401}
     return first, second, seen

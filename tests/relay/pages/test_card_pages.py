@@ -1,4 +1,4 @@
-"""Owners publish an agent and edit its card and callers; the other members read them."""
+"""Owners publish an agent, and edit its card and its callers. The other members can read both."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def test_an_owner_publishes_an_agent(alices: Person, agent: Agent) -> None:
 def test_publishing_to_anonymous_callers_asks_for_the_password_again(
     alices: Person, card: Card
 ) -> None:
-    """A page left open was enough to publish an agent to everyone, while one caller key took the
-    password."""
+    """An open page used to be enough to publish an agent to everyone, while one caller key needed
+    the password."""
     session = alices.client.session
     session["password_at"] = (timezone.now() - timedelta(minutes=16)).timestamp()
     session.save()
@@ -352,9 +352,9 @@ def test_only_owners_issue_caller_keys_and_others_see_them(
 @pytest.mark.parametrize(
     ("access", "words"),
     [
-        ("public", "Anyone on the internet can call it without a key"),
-        ("key", "Anyone with one of the team's caller keys can call it."),
-        ("allowlist", "Only the caller keys selected on its card can call it."),
+        ("public", "Anyone on the internet can call this agent without a key"),
+        ("key", "Anyone with one of the team's caller keys can call this agent."),
+        ("allowlist", "Only the caller keys selected on the agent's card can call this agent."),
     ],
 )
 def test_the_page_shows_who_may_call(alices: Person, card: Card, access: str, words: str) -> None:

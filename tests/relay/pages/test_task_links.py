@@ -17,7 +17,7 @@ from accounts.audit import SYSTEM
 from accounts.models import Agent, Team, User
 from relay.cards import callers, publishing
 from relay.models import Card, Task, TaskReference
-from relay.pages import tasks as task_pages
+from relay.pages.tasks import MAX_LINKS
 from tests.inbox.person import Person, text_of
 from tests.relay.calling import Caller
 
@@ -109,13 +109,12 @@ def test_ids_of_other_servers_and_repeated_ids_are_no_links_of_their_own(
 
 
 def test_links_take_a_query_for_each_direction(
-    newer: Caller, second: Caller, ritas: Person, monkeypatch: pytest.MonkeyPatch
+    newer: Caller, second: Caller, ritas: Person
 ) -> None:
-    monkeypatch.setattr(task_pages, "MOST_LINKS", 3)
     task = newer.send("Compare the prices.")["id"]
     with CaptureQueriesContext(connection) as without:
         ritas.get(f"/tasks/{task}/")
-    later = [second.send("Sum up.", referenceTaskIds=[task])["id"] for _ in range(4)]
+    later = [second.send("Sum up.", referenceTaskIds=[task])["id"] for _ in range(MAX_LINKS + 1)]
 
     with CaptureQueriesContext(connection) as queries:
         page = ritas.get(f"/tasks/{task}/")

@@ -13,15 +13,17 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, User
+from database.batched_queries import PAGE
 from relay.cards import publishing
-from relay.models import CallerKey, Card, Task
-from relay.pages import tasks as task_pages
+from relay.models import Artifact, CallerKey, Card, Task
 from relay.pages import turns
+from relay.pages.tasks import MAX_EVENTS
 from relay.protocol.dialects import PushIn
 from relay.tasks import lifecycle
 from tests.inbox.person import Person, text_of
 from tests.relay.calling import queue_pushes
 from tests.relay.fake_connector import FakeConnector, ask, of
+from tests.relay.many import add_events, artifact, tasks_like
 from tests.types import Answer, MakeDelivery
 from tests.wake.blobs.drawing import SVG, drawn, opened
 from wake.models import Delivery
@@ -73,10 +75,10 @@ def test_the_page_of_an_agent_leads_to_all_of_its_tasks(
 
 
 def test_the_list_of_tasks_is_paged_to_its_end(
-    agent: Agent, card: Card, caller_key: CallerKey, ritas: Person, monkeypatch: pytest.MonkeyPatch
+    agent: Agent, card: Card, caller_key: CallerKey, ritas: Person
 ) -> None:
-    monkeypatch.setattr(task_pages, "PAGE", 2)
-    asked = [ask(card, caller_key, f"Number {n}", at=timezone.now()).pk for n in range(5)]
+    first = ask(card, caller_key, at=timezone.now())
+    asked = [first.pk, *(task.pk for task in tasks_like(first, 2 * PAGE))]
     listed: list[Any] = []
     query: dict[str, str] = {}
 
@@ -142,7 +144,8 @@ def test_a_file_is_only_ever_downloaded(task: Task, ritas: Person, mallory: User
 def test_a_long_text_is_cut_off_and_is_a_file(
     card: Card, caller_key: CallerKey, connector: FakeConnector, ritas: Person
 ) -> None:
-    """Below its first words stood that the rest was on this page."""
+    """The page shows only the beginning of a long text, but used to say that the rest was on this
+    same page."""
     text, data = "word " * 5_000 + "end", {"rows": ["row"] * 9_000}
     task = ask(card, caller_key, "Compare.", at=timezone.now())
     artifact = {"artifactId": "report", "parts": [{"text": text}, {"data": data}, {"text": "Hm."}]}
@@ -162,16 +165,14 @@ def test_a_long_text_is_cut_off_and_is_a_file(
     assert ritas.get(f"{files}/1").json() == data
 
 
-def test_a_long_task_shows_how_it_ended(
-    task: Task, ritas: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_task_shows_how_it_ended(task: Task, ritas: Person) -> None:
     assert "Only the newest" not in text_of(ritas.get(f"/tasks/{task.pk}/"))
-    monkeypatch.setattr(task_pages, "MOST_EVENTS", 2)
+    add_events(task.pk, MAX_EVENTS)
 
     page = ritas.get(f"/tasks/{task.pk}/")
 
-    assert page.context["events"] == list(task.events.all())[-2:]
-    assert "Only the newest 2 are shown." in text_of(page)
+    assert page.context["events"] == list(task.events.all())[-MAX_EVENTS:]
+    assert f"Only the newest {MAX_EVENTS} are shown." in text_of(page)
 
 
 def test_a_picture_is_shown_as_it_was_written_again(
@@ -286,7 +287,7 @@ def test_an_agents_page_shows_its_connectors_and_waiting_tasks(
     assert "workshop connected" in words
     assert "2 queued, 0 running" in words
 
-    connector.tell("ack", at=timezone.now(), **of(connector.look(at=timezone.now())[0]))
+    connector.send_frame("ack", at=timezone.now(), **of(connector.look(at=timezone.now())[0]))
 
     assert "0 queued, 2 running" in text_of(ritas.get(f"/agents/{agent.pk}/"))
 
@@ -337,7 +338,7 @@ def test_pages_of_tasks_take_few_queries(
     ritas.see(question)
     with CaptureQueriesContext(connection) as queries:
         ritas.see(question)
-    # Only the transaction of a test makes savepoints of transactions.
+    # Only in a test does a transaction become a savepoint.
     asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
     assert len(asked) <= 9
 
@@ -358,26 +359,23 @@ def test_the_list_of_agents_shows_which_have_a_connector(
     assert "connector" not in text_of(alices.get("/agents/"))
 
 
-def test_the_files_of_a_task_are_paged(
-    card: Card,
-    caller_key: CallerKey,
-    connector: FakeConnector,
-    ritas: Person,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(turns, "ARTIFACTS_A_PAGE", 4)
-    monkeypatch.setattr(turns, "LONGEST_PAGE", 700)
+def test_the_files_of_a_task_are_paged(card: Card, caller_key: CallerKey, ritas: Person) -> None:
     task = ask(card, caller_key, "Compare.", at=timezone.now())
-    texts = ["a", "b", "c", "d", "e", "f" * 400, "g" * 400, "h"]
-    artifacts = [{"artifactId": text[0], "parts": [{"text": text}]} for text in texts]
-    frame = connector.run(at=timezone.now())
-    connector.end(frame, "completed", artifacts=artifacts, at=timezone.now())
+    long = "x" * (turns.LONGEST_PAGE * 3 // 5)
+    Artifact.objects.bulk_create(
+        [
+            *(artifact(task, f"a{n}") for n in range(turns.ARTIFACTS_A_PAGE)),
+            artifact(task, "e"),
+            *(artifact(task, name, long) for name in "fg"),
+            artifact(task, "h"),
+        ]
+    )
 
     pages, after = [], ""
     while after is not None:
         page = ritas.get(f"/tasks/{task.pk}/?files={after}")
-        pages.append("".join(turn.title for turn in page.context["artifacts"]))
+        pages.append([turn.title for turn in page.context["artifacts"]])
         after = page.context["further_artifacts"]
         assert (f"?files={after}" in page.content.decode()) == (after is not None)
 
-    assert pages == ["abcd", "ef", "gh"]
+    assert [len(pages[0]), *pages[1:]] == [turns.ARTIFACTS_A_PAGE, ["e", "f"], ["g", "h"]]

@@ -1,4 +1,4 @@
-"""A stream carries the events of a task, each with its id and an artifact in pieces."""
+"""A stream carries the events of a task. Each has its id, and an artifact may come in pieces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A connector that is killed in any state of a run costs no result, and repeats no run."""
+"""Killing a connector in any state of a run loses no result and repeats no run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from accounts.agents import keys
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
 from relay.models import CallerKey, Card, Event, Run, Task
-from relay.runs.queue import ATTEMPTS_AT_MOST
+from relay.runs.queue import MAX_ATTEMPTS
 from tests.relay.fake_connector import FakeConnector, Frame, after, ask, now, of
 
 State = Task.State
@@ -20,15 +20,15 @@ State = Task.State
 
 @dataclass(frozen=True)
 class Kill:
-    """A state of the run when the connector is killed: how far it came, whether its journal has a
-    result, and how often the command is started in all."""
+    """Describes a run when its connector is killed: how far the run came, whether the connector's
+    journal has a result, and how often the command starts in total."""
 
     came_to: str
     has_result: bool
     starts: int
 
 
-# The state table: `starts` counts the run that was killed, if its command had begun.
+# This is the state table. `starts` counts the run that was killed, if its command had begun.
 KILLS = {
     "before it got the run": Kill("nothing", has_result=False, starts=1),
     "before the command began": Kill("got", has_result=False, starts=1),
@@ -40,7 +40,8 @@ KILLS = {
 
 
 class Machine:
-    """A connector with a journal that outlives it, and a command that counts its starts."""
+    """Imitates a machine with a connector, a journal that outlives the connector, and a command
+    that counts its starts."""
 
     def __init__(self, key: ApiKey) -> None:
         self.key = key
@@ -76,7 +77,8 @@ class Machine:
 
 
 def as_far_as(machine: Machine, came_to: str) -> Frame | None:
-    """Lets the run come to this state; returns its frame, if the connector got one."""
+    """Lets the run come to this state. Returns the frame of the run, if the connector received the
+    frame."""
     if came_to == "nothing":
         return None
     if came_to == "got":
@@ -84,7 +86,7 @@ def as_far_as(machine: Machine, came_to: str) -> Frame | None:
         return frame
     frame = machine.begin()
     if came_to == "progress":
-        machine.connector.tell("progress", **of(frame), n=1, text="Half.", at=machine.later())
+        machine.connector.send_frame("progress", **of(frame), n=1, text="Half.", at=machine.later())
     if came_to == "told":
         machine.end(frame)
     return frame
@@ -124,10 +126,10 @@ def test_a_run_that_kills_its_connector_each_time_fails_its_task(
 ) -> None:
     task = ask(card, caller_key)
     machine = Machine(key)
-    for _ in range(ATTEMPTS_AT_MOST):
+    for _ in range(MAX_ATTEMPTS):
         machine.begin()
         machine.start_again()
 
     assert now(task).state == State.FAILED
-    assert machine.starts == ATTEMPTS_AT_MOST
+    assert machine.starts == MAX_ATTEMPTS
     assert not Run.objects.filter(task=task, state=Run.State.QUEUED).exists()

@@ -12,7 +12,7 @@ from accounts.agents import keys
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
 from relay.models import CallerKey, Card, Message, Run, Task
-from relay.runs.queue import ATTEMPTS_AT_MOST, LEASE, READ_AT_ONCE
+from relay.runs.queue import LEASE, MAX_ATTEMPTS, READ_AT_ONCE
 from relay.tasks import lost_runs
 from tests.relay.fake_connector import FakeConnector, Frame, after, ask, now
 
@@ -31,7 +31,7 @@ def test_a_returning_connector_leaves_runs_to_their_new_connector(
     task = ask(card, caller_key)
     old = lost.run()
     lost_runs.expire_leases(at=after(LAPSED))
-    other.tell("heartbeat", dispatch_ids=[], at=after(LAPSED))
+    other.send_frame("heartbeat", dispatch_ids=[], at=after(LAPSED))
     new = other.run(at=after(LAPSED))
 
     back = FakeConnector(
@@ -40,7 +40,7 @@ def test_a_returning_connector_leaves_runs_to_their_new_connector(
 
     (refused,) = back.end(old, "completed", text="From the lost one.", at=after(71))
     assert (refused["code"], refused["dispatch_id"]) == ("lease_lost", old["dispatch_id"])
-    other.tell("heartbeat", dispatch_ids=[new["dispatch_id"]], at=after(75))
+    other.send_frame("heartbeat", dispatch_ids=[new["dispatch_id"]], at=after(75))
     assert lost_runs.expire_leases(at=after(LAPSED + 70)) == 0
     other.end(new, "completed", text="From the new one.", at=after(LAPSED + 70))
     assert said_last(task) == "From the new one."
@@ -67,7 +67,8 @@ def test_a_lease_belongs_to_the_connector_that_names_it(
 def test_a_lease_that_another_connector_had_since_is_not_resumed(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """Otherwise the returning connector would renew the lease forever without being heard."""
+    """Otherwise the returning connector would renew the lease forever, although nothing is heard
+    from its command."""
     lost = FakeConnector(key, machine="laptop")
     task = ask(card, caller_key)
     old = lost.run()
@@ -77,7 +78,7 @@ def test_a_lease_that_another_connector_had_since_is_not_resumed(
     held["last_lease_ids"] = [old["lease_id"]]
 
     back = FakeConnector(key, at=after(150), **lost.said | held)
-    back.tell("heartbeat", dispatch_ids=[old["dispatch_id"]], at=after(151))
+    back.send_frame("heartbeat", dispatch_ids=[old["dispatch_id"]], at=after(151))
     lost_runs.expire_leases(at=after(152))
     again = back.run(at=after(153))
 
@@ -89,7 +90,7 @@ def test_a_lease_that_another_connector_had_since_is_not_resumed(
 def _hangs(connector: FakeConnector, frame: Frame, *, since: int, until: int) -> None:
     """Sends heartbeats without any report about the run."""
     for seconds in range(since, until, 30):
-        connector.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(seconds))
+        connector.send_frame("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(seconds))
         assert lost_runs.expire_leases(at=after(seconds)) == 0
 
 
@@ -100,9 +101,9 @@ def test_a_run_that_never_ends_is_retried_and_then_failed(
     card.save()
     task = ask(card, caller_key)
     connector = FakeConnector(key)
-    for attempt in range(1, ATTEMPTS_AT_MOST + 1):
+    for attempt in range(1, MAX_ATTEMPTS + 1):
         start = (attempt - 1) * 1_000
-        connector.tell("heartbeat", dispatch_ids=[], at=after(start))
+        connector.send_frame("heartbeat", dispatch_ids=[], at=after(start))
         frame = connector.run(at=after(start))
         assert frame["attempt"] == attempt
         _hangs(connector, frame, since=start, until=start + 600 + 300)
@@ -118,15 +119,17 @@ def test_a_run_that_never_ends_is_retried_and_then_failed(
 def test_a_late_result_is_accepted_under_the_next_lease(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """As a machine does that was asleep for hours and goes on with it."""
+    """A machine that was asleep for hours behaves like this when it wakes up."""
     task = ask(card, caller_key)
     connector = FakeConnector(key)
     frame = connector.run()
-    connector.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(hours=5))
+    connector.send_frame("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(hours=5))
     assert lost_runs.expire_leases(at=after(hours=5)) == 1
 
     again = connector.run(at=after(hours=5))
-    connector.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(hours=5, minutes=1))
+    connector.send_frame(
+        "heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(hours=5, minutes=1)
+    )
     assert lost_runs.expire_leases(at=after(hours=5, minutes=1)) == 0
     connector.end(again, "completed", text="Done.", at=after(hours=5, minutes=1))
 
@@ -136,7 +139,8 @@ def test_a_late_result_is_accepted_under_the_next_lease(
 def test_a_connector_that_sends_a_long_result_is_not_cut_off(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """Nothing else is heard before its end, two minutes later; and it takes nothing new before."""
+    """Sending the result takes two minutes. Until it has arrived, nothing else arrives from the
+    connector, and the connector takes no new run."""
     connector = FakeConnector(key, capacity=2)
     task = ask(card, caller_key)
     frame = connector.run()
@@ -173,7 +177,7 @@ def test_a_heartbeat_renews_only_the_runs_that_it_names(
     connector.run()
 
     for seconds in range(15, 61, 15):
-        connector.tell("heartbeat", dispatch_ids=[], at=after(seconds))
+        connector.send_frame("heartbeat", dispatch_ids=[], at=after(seconds))
         connector.look(at=after(seconds))
 
     assert lost_runs.expire_leases(at=after(61)) == 1
@@ -183,7 +187,7 @@ def test_a_heartbeat_renews_only_the_runs_that_it_names(
 def test_a_task_without_its_encryption_key_delays_no_other(
     card: Card, caller_key: CallerKey, key: ApiKey, settings: Any, what: str
 ) -> None:
-    """And it is there for when its key is back."""
+    """The task is still there when its key is back."""
     settings.WAKE_ENCRYPTION_KEYS = ["a-key-that-is-lost-by-tomorrow-morning"]
     settings.WAKE_ENCRYPT_CONTENT = what == "message"
     lost = ask(card, caller_key)
@@ -225,7 +229,8 @@ def test_many_tasks_without_their_encryption_key_delay_no_other(
 def test_a_lease_reads_only_as_many_runs_as_there_is_room_for(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """A cursor over the whole queue made PostgreSQL copy the content of all queued messages."""
+    """A cursor over the whole queue used to make PostgreSQL copy the content of all queued
+    messages."""
     connector = FakeConnector(key, capacity=1)
     for number in range(3):
         ask(card, caller_key, at=after(number))
@@ -236,7 +241,9 @@ def test_a_lease_reads_only_as_many_runs_as_there_is_room_for(
     assert len(frames) == 1
     runs = [query["sql"] for query in queries if 'FROM "relay_dispatch"' in query["sql"]]
     with_messages = [sql for sql in runs if '"relay_message"."parts_json"' in sql]
-    assert len(with_messages) == 2  # to check them, and to lease them
+    # The first query reads the messages to check the runs, and the second reads them to lease the
+    # runs.
+    assert len(with_messages) == 2
     assert all(sql.endswith("LIMIT 1") for sql in with_messages)
 
 

@@ -10,7 +10,7 @@ import pytest
 from accounts.models import ApiKey
 from inbox.rendering.details import render
 from relay.models import CallerKey, Card, Run, Task
-from relay.runs.queue import ATTEMPTS_AT_MOST
+from relay.runs.queue import MAX_ATTEMPTS
 from relay.tasks import lost_runs
 from tests.relay.fake_connector import FakeConnector, after, ask, of
 from wake.models import Delivery
@@ -33,7 +33,7 @@ def alert() -> Delivery:
 
 
 def is_shown_without_request(delivery: Delivery, *, headline: str) -> bool:
-    """Returns whether the delivery has the headline and says why the content is missing."""
+    """Says whether the delivery has the headline and explains why the content is missing."""
     page = render(delivery.details_json)
     return (
         delivery.headline.startswith(headline)
@@ -51,8 +51,8 @@ def test_an_unreadable_run_fails_after_its_last_attempt(
     lost = ask(card, caller_key)
     connector = FakeConnector(key)
     run = connector.run()
-    connector.tell("progress", **of(run), text="Half of it.", n=1)
-    Run.objects.update(attempts=ATTEMPTS_AT_MOST)
+    connector.send_frame("progress", **of(run), text="Half of it.", n=1)
+    Run.objects.update(attempts=MAX_ATTEMPTS)
     lose_key(settings)
 
     taken_back = [lost_runs.expire_leases(at=after(61)) for _ in range(2)]

@@ -10,11 +10,11 @@ from tests.relay.fake_connector import FakeConnector, after, ask
 
 
 def test_old_connectors_are_deleted(card: Card, caller_key: CallerKey, key: ApiKey) -> None:
-    """A new connector is a new row, and some are started every minute."""
+    """Each new connector is a row, and some programs start one every minute."""
     ran, idle, last = (FakeConnector(key, at=after(number)) for number in range(3))
     ask(card, caller_key)
     ran.end(ran.run(at=after(3)), "completed", at=after(4))
-    last.tell("heartbeat", dispatch_ids=[], at=after(5))
+    last.send_frame("heartbeat", dispatch_ids=[], at=after(5))
     last.session.leave(at=after(6))
 
     def forgotten(**past: float) -> int:
@@ -47,7 +47,7 @@ def test_a_draining_connector_is_online_until_its_runs_end(
     connector = FakeConnector(key)
     ask(card, caller_key)
     run = connector.run()
-    connector.tell("drain", at=after(1))
+    connector.send_frame("drain", at=after(1))
 
     assert presence_of(card, at=after(2)).online
     connector.end(run, "completed", at=after(3))
@@ -60,7 +60,7 @@ def test_a_draining_connector_is_not_waited_for(
     connector = FakeConnector(key)
     ask(card, caller_key)
     connector.run()
-    connector.tell("drain", at=after(1))
+    connector.send_frame("drain", at=after(1))
 
     assert not presence.takes_runs(card.agent, at=after(2))
     FakeConnector(key, at=after(3))

@@ -1,8 +1,6 @@
-"""Each run is on one connector at a time, none is lost, and none waits forever."""
+"""Each run is on one connector at a time. No run is lost, and no run waits forever."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -12,8 +10,9 @@ from accounts.models import ApiKey
 from database.encryption import Unreadable
 from relay.models import CallerKey, Card, Run, Task
 from relay.runs import presence
-from relay.runs.queue import ATTEMPTS_AT_MOST, LEASE
+from relay.runs.queue import LEASE, MAX_ATTEMPTS
 from relay.tasks import lifecycle, lost_runs, transitions
+from tests.fixtures import wrapped
 from tests.relay.calling import presence_of
 from tests.relay.fake_connector import FakeConnector, after, ask, now, of
 from wake.models import Delivery
@@ -80,7 +79,7 @@ def test_a_heartbeat_renews_the_lease_of_a_run(
     frame = connector.run()
 
     for seconds in range(15, 600, 15):
-        connector.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(seconds))
+        connector.send_frame("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(seconds))
         assert lost_runs.expire_leases(at=after(seconds)) == 0
 
     assert presence_of(card, at=after(600)).online
@@ -100,8 +99,8 @@ def test_a_run_of_a_lost_connector_waits_for_the_next_one(
 
     assert (
         now(task).state == Task.State.SUBMITTED
-    )  # no longer "working", because no connector runs it
-    other.tell("heartbeat", dispatch_ids=[], at=after(LAPSED))
+    )  # the task is no longer "working", because no connector runs it
+    other.send_frame("heartbeat", dispatch_ids=[], at=after(LAPSED))
     again = other.run(at=after(LAPSED + 1))
     assert (again["dispatch_id"], again["attempt"]) == (frame["dispatch_id"], 2)
     assert again["lease_id"] != frame["lease_id"]
@@ -110,17 +109,17 @@ def test_a_run_of_a_lost_connector_waits_for_the_next_one(
 def test_only_the_holder_of_the_lease_reports(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """Trap 25: fencing."""
+    """A connector whose lease was lost cannot report any more."""
     lost, other = FakeConnector(key), FakeConnector(key)
     task = ask(card, caller_key)
     old = lost.run()
     lost_runs.expire_leases(at=after(LAPSED))
     (error,) = lost.end(old, "completed", text="From the lost one.", at=after(LAPSED + 1))
-    other.tell("heartbeat", dispatch_ids=[], at=after(LAPSED))
+    other.send_frame("heartbeat", dispatch_ids=[], at=after(LAPSED))
     new = other.run(at=after(LAPSED + 2))
 
     for kind in ("ack", "progress", "result"):
-        (refused,) = lost.tell(kind, **of(old), state="completed", n=1, at=after(LAPSED + 3))
+        (refused,) = lost.send_frame(kind, **of(old), state="completed", n=1, at=after(LAPSED + 3))
         assert refused["code"] == error["code"] == "lease_lost"
     other.end(new, "completed", text="From the new one.", at=after(LAPSED + 4))
 
@@ -128,7 +127,7 @@ def test_only_the_holder_of_the_lease_reports(
 
 
 def test_a_result_counts_once(card: Card, caller_key: CallerKey, key: ApiKey) -> None:
-    """Trap 25: its `done` was lost, so it comes again."""
+    """The `done` frame was lost, so the result comes again."""
     connector = FakeConnector(key)
     task = ask(card, caller_key)
     frame = connector.run()
@@ -145,7 +144,7 @@ def test_a_task_fails_after_its_connector_was_lost_three_times(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     task = ask(card, caller_key)
-    for attempt in range(1, ATTEMPTS_AT_MOST + 1):
+    for attempt in range(1, MAX_ATTEMPTS + 1):
         start = attempt * 100.0
         frame = FakeConnector(key, at=after(start)).run(at=after(start))
         assert frame["attempt"] == attempt
@@ -190,7 +189,8 @@ def test_a_run_of_a_canceled_task_ends_when_its_connector_is_lost(
 def test_a_returning_connector_continues_its_runs(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """The relay was away for an hour, so every lease lapsed: nothing is run twice because of it."""
+    """The relay was away for an hour, so every lease lapsed. The outage makes no run start
+    twice."""
     task = ask(card, caller_key)
     connector = FakeConnector(key)
     frame = connector.run()
@@ -230,20 +230,14 @@ def test_a_canceled_run_is_not_sent_again(card: Card, caller_key: CallerKey, key
 
 
 def test_one_run_whose_lease_cannot_expire_delays_no_other(
-    card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+    card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     first, second = (ask(card, caller_key) for _ in range(2))
     connector = FakeConnector(key, capacity=2)
     connector.look()
-    lock = transitions.lock
 
-    def locked(task_id: Any) -> Task:
-        if task_id == first.pk:
-            raise Unreadable
-        return lock(task_id)
-
-    monkeypatch.setattr(transitions, "lock", locked)
-    taken_back = lost_runs.expire_leases(at=after(LAPSED))
+    with wrapped.failing(transitions, "lock", Unreadable(), given=first.pk):
+        taken_back = lost_runs.expire_leases(at=after(LAPSED))
 
     assert taken_back == 1
     states = {run.task_id: run.state for run in Run.objects.all()}
@@ -271,7 +265,7 @@ def test_two_connectors_on_one_machine_do_not_replace_each_other(card: Card, key
     newer = FakeConnector(key, machine="studio", at=after(1))
 
     back = FakeConnector(key, hello=False, machine="studio", instance_id=older.said["instance_id"])
-    (refused,) = back.tell("hello", at=after(2), **back.said)
+    (refused,) = back.send_frame("hello", at=after(2), **back.said)
 
     assert (refused["code"], back.session.closes) == ("replaced", 4409)
     assert newer.look(at=after(3)) == []

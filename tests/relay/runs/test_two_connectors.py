@@ -37,7 +37,7 @@ def comes_back(connector: Connector, key: ApiKey, *, seconds: float) -> FakeConn
     return fake
 
 
-def tells(connector: Connector, fake: FakeConnector, *, seconds: float) -> list[Frame]:
+def answers_to(connector: Connector, fake: FakeConnector, *, seconds: float) -> list[Frame]:
     """Returns the relay's answers to all unsent frames of the connector."""
     answers = [
         answer
@@ -53,7 +53,8 @@ def tells(connector: Connector, fake: FakeConnector, *, seconds: float) -> list[
 def test_the_first_comes_back_after_its_run_went_to_the_second(
     card: Card, caller_key: CallerKey, key: ApiKey, journal: Journal, is_there: bool
 ) -> None:
-    """Also where the second is not heard of right then: the lease of now is not the first one's."""
+    """The lease no longer belongs to the first connector, even while the second connector is silent
+    at that moment."""
     task = ask(card, caller_key)
     old = FakeConnector(key, machine="laptop").run()
     journal.finish(old["dispatch_id"], old["lease_id"], {"state": "completed", "text": "Old."})
@@ -64,7 +65,7 @@ def test_the_first_comes_back_after_its_run_went_to_the_second(
     connector = restarted(journal)
     seconds = LAPSED + (1 if is_there else 50)
     first = comes_back(connector, key, seconds=seconds)
-    (refused,) = tells(connector, first, seconds=seconds)
+    (refused,) = answers_to(connector, first, seconds=seconds)
 
     assert refused["code"] == "lease_lost"
     assert journal.unconfirmed() == []
@@ -76,7 +77,8 @@ def test_the_first_comes_back_after_its_run_went_to_the_second(
 def test_the_first_comes_back_before_its_run_went_to_another(
     card: Card, caller_key: CallerKey, key: ApiKey, journal: Journal
 ) -> None:
-    """Under another name, while its connection of before still looks alive."""
+    """A restarted connector has another machine name, while its earlier connection still looks
+    alive."""
     task = ask(card, caller_key)
     run = FakeConnector(key, machine="7c1f").run()
     journal.finish(run["dispatch_id"], run["lease_id"], {"state": "completed", "text": "Done."})
@@ -84,7 +86,7 @@ def test_the_first_comes_back_before_its_run_went_to_another(
     connector = restarted(journal)
     fake = comes_back(connector, key, seconds=5)
     assert Run.objects.get().connector == fake.row
-    (done,) = tells(connector, fake, seconds=6)
+    (done,) = answers_to(connector, fake, seconds=6)
 
     assert done == {"type": "done", "dispatch_id": run["dispatch_id"]}
     assert journal.unconfirmed() == []
@@ -94,15 +96,15 @@ def test_the_first_comes_back_before_its_run_went_to_another(
 def test_a_run_that_the_relay_does_not_know_is_set_aside_at_once(
     card: Card, key: ApiKey, journal: Journal
 ) -> None:
-    """As of another agent, or of a database that was restored to a day before it."""
+    """The run may be another agent's, or newer than a database that was restored."""
     gone = {"dispatch_id": "6f1f4a9e-2a55-4f4b-8b0a-000000000001", "lease_id": "x"}
     journal.finish(gone["dispatch_id"], gone["lease_id"], {"state": "completed", "text": "Red."})
     connector = restarted(journal)
 
     fake = comes_back(connector, key, seconds=0)
-    (refused,) = tells(connector, fake, seconds=1)
+    (refused,) = answers_to(connector, fake, seconds=1)
 
     assert (refused["code"], refused["dispatch_id"]) == ("unknown_run", gone["dispatch_id"])
     assert journal.unconfirmed() == []
     assert journal.result(gone["dispatch_id"]) == {"state": "completed", "text": "Red."}
-    assert tells(connector, fake, seconds=2) == []
+    assert answers_to(connector, fake, seconds=2) == []

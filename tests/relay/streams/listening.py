@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from asgiref.sync import sync_to_async
 from asgiref.testing import ApplicationCommunicator
@@ -15,6 +15,7 @@ from tests.relay.calling import Caller
 from wake.asgi import application
 
 PATIENCE_SECONDS = 20
+SetTimes: TypeAlias = Callable[..., None]
 HEARTBEAT = "heartbeat"
 SEND = {"1.0": "SendStreamingMessage", "0.3": "message/stream"}
 SUBSCRIBE = {"1.0": "SubscribeToTask", "0.3": "tasks/resubscribe"}
@@ -22,7 +23,7 @@ SUBSCRIBE = {"1.0": "SubscribeToTask", "0.3": "tasks/resubscribe"}
 
 @dataclass
 class Event:
-    """One event: its id, and the answer in JSON-RPC."""
+    """Holds one event: its id, and the answer in JSON-RPC."""
 
     id: str
     answer: dict[str, Any]
@@ -59,7 +60,7 @@ class Event:
 
 
 def read(text: str) -> list[Event | str]:
-    """Reads what was sent as the HTML standard says, in whole events."""
+    """Reads the stream into whole events, as the HTML standard describes."""
     events: list[Event | str] = []
     for block in text.split("\n\n"):
         fields: dict[str, str] = {}
@@ -74,7 +75,7 @@ def read(text: str) -> list[Event | str]:
 
 
 class Listener:
-    """One request of a caller, and what is sent in answer."""
+    """Makes one request of a caller, and reads what is sent in answer."""
 
     def __init__(self, caller: Caller, method: str, params: Any, **headers: str) -> None:
         self.body = {"jsonrpc": "2.0", "id": "req-1", "method": method, "params": params}
@@ -111,7 +112,7 @@ class Listener:
         return json.loads(message["body"])
 
     async def next(self) -> Any:
-        """Returns the next event or heartbeat; None at the end."""
+        """Returns the next event or heartbeat, or None at the end."""
         while not self._events:
             message = await self.socket.receive_output(PATIENCE_SECONDS)
             self._events = read(message["body"].decode())
@@ -143,7 +144,7 @@ def following(caller: Caller, task_id: str, **headers: str) -> Listener:
 
 
 def is_free() -> bool:
-    """Tells whether no stream has a place."""
+    """Says whether no stream has a place."""
     return not places.places.taken
 
 

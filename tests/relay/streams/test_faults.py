@@ -1,4 +1,4 @@
-"""Streams go on through what fails on the way to their rows."""
+"""Streams continue although reads of their rows fail."""
 
 from __future__ import annotations
 
@@ -12,44 +12,37 @@ from django.utils import timezone
 from database import encryption, notifications
 from relay.models import Event, Task
 from relay.protocol import dialects
-from relay.streams import reading, stream
+from relay.streams import reading
+from tests.fixtures import wrapped
 from tests.relay.calling import Caller, move
 from tests.relay.fake_connector import FakeConnector, of
-from tests.relay.streams.listening import HEARTBEAT, Listener, is_free, meanwhile, sending
+from tests.relay.streams.listening import HEARTBEAT, Listener, SetTimes, is_free, meanwhile, sending
 from tests.relay.streams.listening import following as subscribing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 State = Task.State
 
 
-def failing(times: int, error: Exception, work: Any) -> Any:
-    """Returns work that fails so many times first."""
-    failures = [error] * times
-
-    def fail(*arguments: Any, **named: Any) -> Any:
-        if failures:
-            raise failures.pop()
-        return work(*arguments, **named)
-
-    return fail
+@pytest.fixture
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOOK_OFTEN_SECONDS", "LOOK_EVERY_SECONDS"):
+        # One watch looks every five seconds, for all streams of the process.
+        monkeypatch.setattr(notifications, name, 0.02)
 
 
-def test_a_stream_waits_for_a_database_that_is_away(
-    newer: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stream, "OUTAGE_SECONDS", 0.01)
+def test_a_stream_waits_for_a_database_that_is_away(newer: Caller, set_times: SetTimes) -> None:
+    set_times(OUTAGE_SECONDS=0.01)
     task = newer.send()
 
     @async_to_sync
     async def story() -> Any:
         listener = await subscribing(newer, task["id"]).open()
         await listener.next()
-        away = failing(2, OperationalError("server closed"), reading.events_after)
-        monkeypatch.setattr(reading, "events_after", away)
-        await meanwhile(move, task["id"], State.COMPLETED)
         said = []
-        while (event := await listener.next()) is not None:
-            said.append(event)
+        with wrapped.failing(reading, "events_after", OperationalError("server closed"), times=2):
+            await meanwhile(move, task["id"], State.COMPLETED)
+            while (event := await listener.next()) is not None:
+                said.append(event)
         return said
 
     *quiet, ended = story()
@@ -58,50 +51,48 @@ def test_a_stream_waits_for_a_database_that_is_away(
 
 
 def test_a_send_that_is_held_back_waits_for_a_database_that_is_away(
-    newer: Caller, connector: FakeConnector, monkeypatch: pytest.MonkeyPatch
+    newer: Caller, connector: FakeConnector, set_times: SetTimes
 ) -> None:
-    monkeypatch.setattr(stream, "OUTAGE_SECONDS", 0.01)
-    monkeypatch.setattr(stream, "HELD_SECONDS", 20)
+    set_times(OUTAGE_SECONDS=0.01)
+    set_times(HELD_SECONDS=20)
 
     @async_to_sync
     async def story() -> Any:
-        away = failing(2, OperationalError("server closed"), reading.events_after)
-        monkeypatch.setattr(reading, "events_after", away)
-        listener = await sending(newer).open()
-        await meanwhile(lambda: move(str(Task.objects.get().pk), State.WORKING))
-        first = await listener.next()
-        await meanwhile(move, first.change["id"], State.COMPLETED)
-        return [first, *(await listener.rest())]
+        with wrapped.failing(reading, "events_after", OperationalError("server closed"), times=2):
+            listener = await sending(newer).open()
+            await meanwhile(lambda: move(str(Task.objects.get().pk), State.WORKING))
+            first = await listener.next()
+            await meanwhile(move, first.change["id"], State.COMPLETED)
+            return [first, *(await listener.rest())]
 
     assert [one.state for one in story()] == ["submitted", "working", "completed"]
 
 
-def test_a_look_that_fails_is_repeated(newer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise no stream of this process would hear anything any more."""
-    monkeypatch.setattr(notifications, "LOOK_OFTEN_SECONDS", 0.02)
-    monkeypatch.setattr(notifications, "LOOK_EVERY_SECONDS", 0.02)
+@pytest.mark.usefixtures("looks_often")
+def test_a_look_that_fails_is_repeated(newer: Caller) -> None:
+    """Otherwise no stream of this process would hear anything again."""
     task = newer.send()
 
     @async_to_sync
     async def story() -> Any:
-        away = failing(1, OperationalError("server closed"), reading.generations)
-        broken = failing(1, ValueError("a mistake"), away)
-        monkeypatch.setattr(reading, "generations", broken)
-        listener = await subscribing(newer, task["id"]).open()
-        await listener.next()
-        await meanwhile(move, task["id"], State.COMPLETED)
-        return await listener.rest()
+        with (
+            wrapped.failing(reading, "generations", OperationalError("server closed"), times=1),
+            wrapped.failing(reading, "generations", ValueError("a mistake"), times=1),
+        ):
+            listener = await subscribing(newer, task["id"]).open()
+            await listener.next()
+            await meanwhile(move, task["id"], State.COMPLETED)
+            return await listener.rest()
 
     assert [one.state for one in story()] == ["completed"]
 
 
+@pytest.mark.usefixtures("looks_often")
 def test_an_event_is_found_without_a_notification(
     newer: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A notification may be lost; only rows are certain."""
-    monkeypatch.setattr(notifications, "LOOK_OFTEN_SECONDS", 0.02)
-    monkeypatch.setattr(notifications, "LOOK_EVERY_SECONDS", 0.02)
-    monkeypatch.setattr(notifications, "_wake", lambda topics: None)
+    """A notification may be lost. Only rows are certain."""
+    monkeypatch.setattr(notifications, "_wake", lambda topics: None)  # it is lost
     task = newer.send()
 
     @async_to_sync
@@ -114,19 +105,16 @@ def test_an_event_is_found_without_a_notification(
     assert [one.state for one in story()] == ["completed"]
 
 
-def test_an_event_that_cannot_be_decrypted_ends_the_stream_with_an_error(
-    newer: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_event_that_cannot_be_decrypted_ends_the_stream_with_an_error(newer: Caller) -> None:
     task = newer.send()
 
     @async_to_sync
     async def story() -> Any:
         listener = await subscribing(newer, task["id"]).open()
         await listener.next()
-        lost = failing(1, encryption.Unreadable("no key"), reading.events_after)
-        monkeypatch.setattr(reading, "events_after", lost)
-        await meanwhile(move, task["id"], State.COMPLETED)
-        return await listener.rest()
+        with wrapped.failing(reading, "events_after", encryption.Unreadable("no key"), times=1):
+            await meanwhile(move, task["id"], State.COMPLETED)
+            return await listener.rest()
 
     (only,) = story()
     assert only.answer["error"]["code"] == -32603
@@ -134,16 +122,15 @@ def test_an_event_that_cannot_be_decrypted_ends_the_stream_with_an_error(
     assert is_free()
 
 
-def test_much_that_was_missed_comes_in_small_reads(
-    newer: Caller, connector: FakeConnector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reading, "EVENTS_AT_ONCE", 4)
-    monkeypatch.setattr(reading, "BYTES_AT_ONCE", 900)
+def test_much_that_was_missed_comes_in_small_reads(newer: Caller, connector: FakeConnector) -> None:
+    texts = [f"{number}" * (reading.BYTES_AT_ONCE // 10) for number in range(12)]
     task = newer.send()
     frame = connector.run(at=timezone.now())
-    for number in range(1, 12):
-        artifact = {"artifactId": "log", "append": True, "parts": [{"text": f"{number}"}]}
-        connector.tell("progress", **of(frame), n=number, artifact=artifact, at=timezone.now())
+    for number, text in enumerate(texts, 1):
+        artifact = {"artifactId": "log", "append": True, "parts": [{"text": text}]}
+        connector.send_frame(
+            "progress", **of(frame), n=number, artifact=artifact, at=timezone.now()
+        )
     connector.end(frame, "completed", at=timezone.now())
 
     @async_to_sync
@@ -152,27 +139,21 @@ def test_much_that_was_missed_comes_in_small_reads(
         return await (await subscribing(newer, task["id"], Last_Event_ID=last).open()).rest()
 
     *pieces, ended = story()
-    assert [one.texts for one in pieces] == [[f"{number}"] for number in range(1, 12)]
+    assert [one.texts for one in pieces] == [[text] for text in texts]
     assert ended.state == "completed"
 
 
-def test_a_task_that_changes_while_it_is_read_is_read_again(
-    newer: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_task_that_changes_while_it_is_read_is_read_again(newer: Caller) -> None:
     """An event that is part of the first answer must not follow it."""
-    task = newer.send()
-    write, changes = dialects.write_task, iter([1, 2, 3])
-
-    def write_and_change(*arguments: Any, **named: Any) -> Any:
-        body = write(*arguments, **named)
-        if next(changes, None):
-            move(task["id"], State.WORKING, "On it.")
-        return body
-
-    monkeypatch.setattr(dialects, "write_task", write_and_change)
+    task, changes = newer.send(), iter([1, 2, 3])
     row = Task.objects.get(pk=task["id"])
 
-    body = reading.snapshot(row, "1.0")["task"]
+    def change() -> None:
+        if next(changes, None):
+            move(task["id"], State.WORKING, "On it.")
+
+    with wrapped.after(dialects, "write_task", change):
+        body = reading.snapshot(row, "1.0")["task"]
 
     assert row.generation == body["metadata"]["wakeGeneration"] == 4
     assert len(body["history"]) + 1 == 4
@@ -195,7 +176,7 @@ def test_an_erased_task_streams_nothing(newer: Caller) -> None:
 
 
 def test_one_statement_looks_at_all_tasks_that_are_followed(
-    newer: Caller, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
+    newer: Caller, django_assert_num_queries: Any
 ) -> None:
     tasks = [newer.send(messageId=f"m-{number}")["id"] for number in range(5)]
     rows = list(Task.objects.filter(pk__in=tasks).values_list("pk", flat=True))

@@ -1,4 +1,4 @@
-"""Streams are refused, and end, where a caller has no claim to them."""
+"""The server refuses and ends streams to which a caller has no claim."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from accounts.agents import registration
 from accounts.audit import SYSTEM
 from relay.cards import callers, publishing
 from relay.models import CallerKey, Card, Message, Task
-from relay.streams import places, stream
+from relay.streams import places
 from tests.relay.calling import Caller, move
 from tests.relay.fake_connector import FakeConnector
 from tests.relay.streams.listening import (
     SEND,
     Listener,
+    SetTimes,
     following,
     is_free,
     meanwhile,
@@ -130,7 +131,7 @@ def test_a_process_has_so_many_streams_and_anonymous_callers_half_of_them(
 
 
 def test_a_process_without_an_event_loop_says_so_and_stores_nothing(either: Caller) -> None:
-    """As `up web` does, where a proxy should not send such a call."""
+    """`up web` runs no event loop, and a proxy should not send it such a call."""
     error = either.error(SEND[either.version], either.sending())
 
     assert error["code"] == -32004
@@ -180,10 +181,10 @@ def test_a_send_that_is_held_back_ends_so_too(
     caller_key: CallerKey,
     newer: Caller,
     connector: FakeConnector,
-    monkeypatch: pytest.MonkeyPatch,
+    set_times: SetTimes,
 ) -> None:
-    """Neither the task nor the agent's message is sent to a caller who may not call any more."""
-    monkeypatch.setattr(stream, "HELD_SECONDS", 20)
+    """A caller who may no longer call gets neither the task nor the agent's message."""
+    set_times(HELD_SECONDS=20)
 
     @async_to_sync
     async def story() -> Any:

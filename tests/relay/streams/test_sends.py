@@ -1,4 +1,4 @@
-"""A caller sends a message and follows its task: first the task, then each event once."""
+"""A caller sends a message and follows its task. The task comes first, then each event once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from django.db import connection
 from django.utils import timezone
 
 from relay.models import Task
-from relay.streams import reading, stream
+from relay.streams import reading
 from tests.relay.calling import Caller, move
 from tests.relay.fake_connector import FakeConnector, of
 from tests.relay.streams.listening import (
+    SetTimes,
     is_free,
     meanwhile,
     sending,
@@ -26,7 +27,7 @@ State = Task.State
 def test_a_send_streams_its_task_to_the_end(either: Caller, connector: FakeConnector) -> None:
     def work() -> None:
         frame = connector.run(at=timezone.now())
-        connector.tell("progress", **of(frame), n=1, text="Half of it.", at=timezone.now())
+        connector.send_frame("progress", **of(frame), n=1, text="Half of it.", at=timezone.now())
         artifact = {"artifactId": "a", "parts": [{"text": "All of it."}]}
         connector.end(frame, "completed", text="Done.", artifacts=[artifact], at=timezone.now())
 
@@ -67,9 +68,9 @@ def test_a_send_streams_its_task_to_the_end(either: Caller, connector: FakeConne
 
 
 def test_an_agent_that_answers_with_a_message_streams_that_alone(
-    newer: Caller, connector: FakeConnector, monkeypatch: pytest.MonkeyPatch
+    newer: Caller, connector: FakeConnector, set_times: SetTimes
 ) -> None:
-    monkeypatch.setattr(stream, "HELD_SECONDS", 20)
+    set_times(HELD_SECONDS=20)
 
     def work() -> None:
         frame = connector.run(at=timezone.now())
@@ -116,9 +117,9 @@ def test_a_send_is_over_when_the_agent_asks(either: Caller, connector: FakeConne
 
 
 def test_nothing_is_held_back_while_no_connector_is_online(
-    newer: Caller, monkeypatch: pytest.MonkeyPatch
+    newer: Caller, set_times: SetTimes
 ) -> None:
-    monkeypatch.setattr(stream, "HELD_SECONDS", 60)
+    set_times(HELD_SECONDS=60)
 
     @async_to_sync
     async def story() -> Any:

@@ -1,4 +1,5 @@
-"""A stream over a real connection survives what cuts it off: each event arrives once."""
+"""A client of a stream over a real connection gets each event once, even if the connection is
+cut."""
 
 from __future__ import annotations
 
@@ -32,8 +33,8 @@ def server() -> Iterator[Server]:
 
 
 class Follower:
-    """Follows a task in a thread as a careful client would: whenever the stream is cut off, it
-    comes back with the last id that it has."""
+    """Follows a task in a thread as a careful client would. When the stream is cut off, it comes
+    back with the last id that it has."""
 
     def __init__(self, server: Server, card: Card, caller_key: CallerKey, task: Task) -> None:
         self.url = f"{server.origin}/{card}"
@@ -50,7 +51,7 @@ class Follower:
         self._thread.start()
 
     def wait(self) -> list[str]:
-        """Returns the texts of all events, once the stream is over."""
+        """Returns the texts of all events, after the stream has ended."""
         self._thread.join(60)
         assert self.is_over
         return [text_of(result) for _, result in self.events]
@@ -105,7 +106,7 @@ def test_a_server_that_is_killed_costs_no_event_and_repeats_none(
     say(task, "One")
     eventually(lambda: len(follower.events) == 2)
 
-    server.kill()  # -9
+    server.kill()  # sends SIGKILL
     say(task, "Two")
     say(task, "Three")
     server.start()
@@ -152,7 +153,7 @@ def test_a_connection_that_is_cut_gives_its_place_back(
 def stream_of(
     server: Server, card: Card, caller_key: CallerKey, task: Task
 ) -> socket.socket | None:
-    """Returns a connection on which a stream has begun; None if it was refused."""
+    """Returns a connection on which a stream has begun, or None if it was refused."""
     host, port = server.origin.removeprefix("http://").split(":")
     params = {"id": str(task.pk)}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask", "params": params})

@@ -8,10 +8,10 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from relay.models import Task
-from relay.streams import stream
 from tests.relay.calling import Caller, move
 from tests.relay.streams.listening import (
     HEARTBEAT,
+    SetTimes,
     following,
     is_free,
     meanwhile,
@@ -38,7 +38,7 @@ def test_a_subscription_begins_with_the_task_and_ends_with_it(either: Caller) ->
 
 
 def test_a_subscription_of_1_0_goes_on_through_a_question(newer: Caller) -> None:
-    """A2A 1.0, 3.1.6: it ends when the task has ended."""
+    """By A2A 1.0, 3.1.6, a subscription ends when the task has ended."""
     task = newer.send()
     move(task["id"], State.WORKING)
     move(task["id"], State.INPUT_REQUIRED, "Deploy?")
@@ -76,7 +76,7 @@ def test_all_streams_of_a_task_get_the_same_and_one_may_leave(newer: Caller) -> 
 
 
 def test_a_message_of_the_caller_is_no_event_of_a_stream(newer: Caller) -> None:
-    """A message in a stream is the whole answer (A2A 1.0, 3.1.2)."""
+    """A message in a stream would be the whole answer (A2A 1.0, 3.1.2)."""
     task = newer.send()
     move(task["id"], State.WORKING)
 
@@ -91,10 +91,8 @@ def test_a_message_of_the_caller_is_no_event_of_a_stream(newer: Caller) -> None:
     assert [one.kind for one in story()] == ["statusUpdate"]
 
 
-def test_a_quiet_stream_says_that_it_is_there(
-    newer: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.05)
+def test_a_quiet_stream_says_that_it_is_there(newer: Caller, set_times: SetTimes) -> None:
+    set_times(HEARTBEAT_SECONDS=0.05)
     task = newer.send()
 
     @async_to_sync

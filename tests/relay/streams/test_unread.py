@@ -1,4 +1,5 @@
-"""What a caller does not read of its streams is counted, and hurts no other caller."""
+"""The server counts the bytes that a caller leaves unread in its streams. Other callers are not
+affected."""
 
 from __future__ import annotations
 
@@ -12,10 +13,16 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from relay.models import Message, Task
-from relay.streams import stream
 from relay.streams.places import places
 from tests.relay.calling import Caller, move
-from tests.relay.streams.listening import HEARTBEAT, following, is_free, meanwhile, sending
+from tests.relay.streams.listening import (
+    HEARTBEAT,
+    SetTimes,
+    following,
+    is_free,
+    meanwhile,
+    sending,
+)
 from wake.asgi import application
 from wake.server.http import slow_readers
 
@@ -25,9 +32,10 @@ LONG = "x" * 3_000
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
+def small(set_times: SetTimes, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A caller may leave 64 MB unread.
     monkeypatch.setattr(places, "unsent_at_most", 2_000)
-    monkeypatch.setattr(stream, "UNREAD_SECONDS", 0.05)
+    set_times(UNREAD_SECONDS=0.05)
 
 
 @asynccontextmanager
@@ -104,12 +112,13 @@ def test_an_open_stream_of_that_caller_waits_until_the_others_are_gone(newer: Ca
 
 
 def test_a_stream_that_is_read_slowly_goes_on(
-    newer: Caller, monkeypatch: pytest.MonkeyPatch
+    newer: Caller, set_times: SetTimes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The deadline of answers counted all events of a stream together, so that it ended after some
-    hours."""
+    """The deadline of answers used to count all events of a stream together, so that the stream
+    ended after some hours."""
+    # The deadline of the whole server, which is a minute.
     monkeypatch.setattr(slow_readers, "SEND_SECONDS", 0.1)
-    monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.01)
+    set_times(HEARTBEAT_SECONDS=0.01)
     task = newer.send()
 
     @async_to_sync

@@ -20,7 +20,8 @@ from tests.relay.calling import Caller
 from tests.relay.fake_connector import FakeConnector, ask, now
 from tests.types import Answer
 from wake.models import Delivery, Response
-from wake.responses import ContentChanged, PickedUp, Withdrawn, release, respond, take_back
+from wake.responses import ContentChanged, Withdrawn, release, respond
+from wake.undo import PickedUp, take_back
 
 DRAFT = {"artifactId": "notes", "name": "notes.md", "parts": [{"text": "# 2.4\n\nFaster."}]}
 
@@ -97,7 +98,9 @@ def test_the_next_version_is_compared_with_the_edit(
     connector.end(frame, "completed", text="Published.", artifacts=[edited_part], at=timezone.now())
 
     output = Delivery.objects.get(type=Delivery.Type.OUTPUT)
-    assert "The agent returned it exactly as edited." in text_of(alices.see(output))
+    page = text_of(alices.see(output))
+    assert "The agent returned the edited proposal as it was. Only the proposals" in page
+    assert "exactly as edited" not in page
 
 
 def test_a_rejection_ends_the_task(

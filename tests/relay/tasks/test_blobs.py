@@ -133,7 +133,7 @@ def test_a_forged_or_expired_link_is_a_404(blob: Blob, task: Task) -> None:
 
 
 def test_a_file_without_its_encryption_key_is_a_503(task: Task, settings: Any) -> None:
-    """It was a 500, as an unexpected error is."""
+    """This answer used to be a 500, like an unexpected error."""
     settings.WAKE_ENCRYPT_CONTENT = True
     settings.WAKE_ENCRYPTION_KEYS = ["a-key-that-is-lost-by-tomorrow-morning"]
     blobs.store_large(task, [part(LARGE, filename="chart.png")], timezone.now())

@@ -84,7 +84,7 @@ def test_a_result_at_the_end_of_its_lease_is_stored_or_run_again(
 def test_an_approval_during_a_cancellation_leaves_a_canceled_task(
     card: Card, caller_key: CallerKey, key: ApiKey, alice: User
 ) -> None:
-    """Trap 23: the first of them wins, and they do not deadlock."""
+    """The approval and the cancellation do not deadlock, and whichever comes first counts."""
     connector = FakeConnector(key, capacity=10)
     for _ in range(5):
         task = ask(card, caller_key)
@@ -111,7 +111,7 @@ def test_an_approval_during_a_cancellation_leaves_a_canceled_task(
 def test_two_people_who_answer_at_once_start_one_run(
     card: Card, caller_key: CallerKey, key: ApiKey, alice: User, bob: User
 ) -> None:
-    """Trap 23: the first answer counts, and the agent is told one decision."""
+    """The first answer counts, and the agent receives one decision."""
     people = {"approved": alice, "redirected": bob}
     connector = FakeConnector(key, capacity=10)
     for _ in range(5):
@@ -133,7 +133,7 @@ def test_two_people_who_answer_at_once_start_one_run(
 
 
 def _answer(delivery: Delivery, by: User, status: str) -> str:
-    """As the inbox does, and the end of its hold in the same moment."""
+    """Answers as the inbox does, and ends the hold in the same moment."""
     hash_, words = delivery.content_hash, "Norway."
     try:
         response = respond(

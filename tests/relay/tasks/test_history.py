@@ -1,4 +1,4 @@
-"""Answers and frames have a limited amount of a task's history."""
+"""Answers and frames contain a limited amount of a task's history."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from tests.relay.fake_connector import FakeConnector, after, ask
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    # No method takes the limit as an argument. With the real limit, every test would store and read
+    # four million characters.
     monkeypatch.setattr(history, "LONGEST", 1_000)
 
 
@@ -58,8 +60,8 @@ def test_the_tasks_of_a_page_share_the_limit(newer: Caller) -> None:
 def test_a_connector_gets_the_current_message_and_the_history_that_fits(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """However much a caller says in a task, its run fits into a frame: one that does not would be
-    sent again and again, and nothing after it."""
+    """A caller may write any amount in a task, and its run still fits into a frame. A frame that is
+    too long would be sent again and again, and later frames would never be sent."""
     connector = FakeConnector(key)
     task = ask(card, caller_key, "1: " + "x" * 600)
     connector.end(connector.run(), "auth_required", text="2: Who are you?")

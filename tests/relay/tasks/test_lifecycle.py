@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -19,8 +18,12 @@ from relay.protocol.dialects import Incoming, PushIn
 from relay.runs import queue as run_queue
 from relay.tasks import lifecycle, sending, transitions
 from relay.tasks.lifecycle import IllegalTransition, TaskIsTerminal, TaskNotFound
+from tests.fixtures import wrapped
+from tests.fixtures.long_polls import Clock, wait_by
 from tests.relay.calling import queue_pushes
 from tests.relay.fake_connector import T0, FakeConnector, after, ask, now
+from tests.relay.many import queue_runs
+from wake.api import long_poll
 
 State = Task.State
 
@@ -83,7 +86,6 @@ def test_a_task_is_not_working_before_a_connector_acknowledges_it(
 
 
 def test_an_ended_task_keeps_its_state(card: Card, caller_key: CallerKey) -> None:
-    """Trap 19."""
     for end, to in itertools.product(Task.TERMINAL, State):
         task = ask(card, caller_key)
         transitions.transition(task.pk, end, at=after(1))
@@ -122,7 +124,7 @@ def test_a_task_that_waits_for_a_person_keeps_its_state(
 def test_another_callers_task_is_a_404(
     card: Card, caller_key: CallerKey, other_caller: CallerKey
 ) -> None:
-    """Trap 20: the message of an anonymous caller is no credential, either."""
+    """The id of an anonymous caller's message does not identify the caller, either."""
     task = ask(card, caller_key)
 
     for caller in (other_caller, None):
@@ -134,7 +136,6 @@ def test_another_callers_task_is_a_404(
 def test_the_same_context_id_of_another_caller_is_another_context(
     card: Card, caller_key: CallerKey, other_caller: CallerKey
 ) -> None:
-    """Trap 20."""
     mine = ask(card, caller_key, context_id="quarter")
     again = ask(card, caller_key, context_id="quarter")
     theirs = ask(card, other_caller, context_id="quarter")
@@ -180,7 +181,7 @@ def test_an_idempotency_key_makes_one_task_for_a_day(card: Card, caller_key: Cal
 def test_an_idempotency_key_adds_one_message_to_a_task_for_a_day(
     card: Card, caller_key: CallerKey
 ) -> None:
-    """A message that was sent again ran the command again."""
+    """A repeated message used to run the command again."""
     task, other = ask(card, caller_key), ask(card, caller_key)
     once = Idempotency("retry-1", "hash")
 
@@ -222,11 +223,9 @@ def test_an_idempotency_key_reveals_no_other_callers_task(
     assert len(tasks) == 4
 
 
-def test_a_full_queue_takes_no_more_tasks(
-    card: Card, caller_key: CallerKey, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run_queue, "QUEUE_AT_MOST", 2)
+def test_a_full_queue_takes_no_more_tasks(card: Card, caller_key: CallerKey) -> None:
     tasks = [ask(card, caller_key) for _ in range(2)]
+    queue_runs(tasks[0], run_queue.MAX_QUEUE - 2)
 
     with pytest.raises(sending.AgentBusy) as busy:
         ask(card, caller_key)
@@ -254,7 +253,7 @@ def test_a_caller_gets_changes_but_not_the_state_it_just_received(
 def test_the_reply_policy_decides_who_resumes_a_task(
     card: Card, caller_key: CallerKey, key: ApiKey, policy: str
 ) -> None:
-    """Trap 22: where people are asked, a caller's word is kept and answers nothing."""
+    """Where people are asked, a caller's message is stored and answers nothing."""
     card.reply_policy = policy
     connector = FakeConnector(key)
     task = paused(card, caller_key, connector, "input_required")
@@ -301,7 +300,6 @@ def test_a_message_to_a_working_task_waits_for_the_next_run(
 def test_a_result_after_a_cancel_is_dropped_and_audited(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """Trap 25."""
     connector = FakeConnector(key)
     task = ask(card, caller_key)
     given = connector.run()
@@ -345,14 +343,12 @@ def test_a_direct_answer_is_a_message_to_the_waiting_caller(
     assert reply.message.parts == [{"text": "Forty-two."}]
 
 
-def test_a_caller_does_not_wait_for_an_offline_connector(
-    card: Card, caller_key: CallerKey, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Trap 17."""
-    monkeypatch.setattr(lifecycle, "long_poll", never)
+def test_a_caller_does_not_wait_for_an_offline_connector(card: Card, caller_key: CallerKey) -> None:
     task = ask(card, caller_key)
 
-    assert lifecycle.wait_for(task, seconds=30) == task
+    with wrapped.counted(lifecycle, "long_poll") as waits:
+        assert lifecycle.wait_for(task, seconds=30) == task
+    assert not waits
 
 
 def test_a_waiting_caller_is_answered_when_the_task_settles(
@@ -360,21 +356,18 @@ def test_a_waiting_caller_is_answered_when_the_task_settles(
 ) -> None:
     connector = FakeConnector(key, at=timezone.now())
     task = ask(card, caller_key)
-    looks: list[str] = []
 
-    def long_poll(look: Any, *, seconds: float, until: Any, topic: str) -> Task:
-        looks.append(look().state)
-        assert not until(look())
+    def settle() -> None:
+        assert now(task).state == State.SUBMITTED
         connector.end(connector.run(at=timezone.now()), "input_required", text="Which market?")
-        assert until(look())
-        settled: Task = look()
-        return settled
 
-    monkeypatch.setattr(lifecycle, "long_poll", long_poll)
+    clock = Clock(settle)
+    wait_by(clock, monkeypatch)
 
     settled = lifecycle.wait_for(task, seconds=4)
 
-    assert (looks, settled.state) == ([State.SUBMITTED], State.INPUT_REQUIRED)
+    assert settled.state == State.INPUT_REQUIRED
+    assert clock.waited == long_poll.STEP_SECONDS
 
 
 def test_the_audit_stores_no_content_of_a_task(
@@ -389,7 +382,3 @@ def test_the_audit_stores_no_content_of_a_task(
     assert [row.event for row in rows] == ["task.received", "task.completed"]
     assert (rows[0].actor_name, rows[0].address) == (caller_key.name, "192.0.2.7")
     assert "Secret" not in json.dumps([[row.detail, row.object_name] for row in rows])
-
-
-def never(*_: Any, **__: Any) -> Any:
-    raise AssertionError("Nobody was to wait.")

@@ -1,4 +1,4 @@
-"""A message to a task that is being worked on starts the next run of it."""
+"""A message to a task that is being worked on starts the next run of the task."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_run_that_is_lost_comes_before_the_messages_since(
     connector.run()
     add(task, "With Norway.")
 
-    connector.tell("hello", at=after(2), **connector.said)
+    connector.send_frame("hello", at=after(2), **connector.said)
     Run.objects.on_lease().update(state=Run.State.QUEUED)
 
     assert text(connector.run(at=after(3))) == "Compare them."

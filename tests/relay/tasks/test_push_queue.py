@@ -1,10 +1,11 @@
-"""Pushes are made from the rows of events, after the transaction that stored these."""
+"""A job makes pushes from the rows of events, after the transaction that stored these rows."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import count
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from relay import jobs
 from relay.models import CallerKey, Card, Event, PushNotification, Task
 from relay.protocol.dialects import PushIn
 from relay.tasks import push_queue, pushes
+from tests.fixtures import wrapped
 from tests.relay.calling import move, queue_pushes
 from tests.relay.fake_connector import FakeConnector, ask, of
 from wake.models import Callback
@@ -25,7 +27,7 @@ State = Task.State
 
 @pytest.fixture
 def asked(card: Card, caller_key: CallerKey) -> Callable[..., Task]:
-    """Creates a task with so many push configs."""
+    """Creates tasks with so many push configs."""
 
     def ask_with(configs: int = 1, **more: Any) -> Task:
         task = ask(card, caller_key, at=timezone.now())
@@ -41,7 +43,7 @@ def push(number: int = 0, **more: Any) -> PushIn:
 
 
 def queued(task: Task) -> list[tuple[str, int]]:
-    """Returns the config and the generation of each push that was queued."""
+    """Returns the config and the generation of each queued push."""
     rows = PushNotification.objects.filter(task=task).order_by("generation", "config__config_id")
     return list(rows.values_list("config__config_id", "generation"))
 
@@ -52,7 +54,7 @@ def bodies(task: Task) -> list[Any]:
 
 
 def test_an_event_waits_until_its_pushes_are_made(asked: Callable[..., Task]) -> None:
-    """A process that dies after the commit loses none."""
+    """A process that dies after the commit loses no event."""
     task = asked(2)
 
     move(str(task.pk), State.WORKING)
@@ -72,46 +74,34 @@ def test_a_task_without_configs_has_nothing_to_make(asked: Callable[..., Task]) 
     assert not Event.objects.with_unmade_pushes().exists()
 
 
-def test_large_pushes_are_made_in_several_transactions(
-    asked: Callable[..., Task], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each goes on where the last one stopped, within one event, too."""
-    monkeypatch.setattr(push_queue, "BYTES_AT_ONCE", 1_500)
+def test_large_pushes_are_made_in_several_transactions(asked: Callable[..., Task]) -> None:
+    """Each transaction goes on where the last one stopped, also within one event."""
     task = asked(5)
     for _ in range(3):
         move(str(task.pk), State.WORKING, "x" * 700)
 
-    batches, store = [], push_queue._store
-
-    def count_and_store(made: Any) -> None:
-        batches.append(len(made))
-        store(made)
-
-    monkeypatch.setattr(push_queue, "_store", count_and_store)
-    queue_pushes()
+    with wrapped.counted(push_queue, "_store") as batches:
+        queue_pushes(bytes_at_once=1_500)
 
     assert queued(task) == [(f"c-{n}", generation) for generation in (2, 3, 4) for n in range(5)]
-    assert max(batches) == 2
+    assert max(len(made) for (made,) in batches) == 2
 
 
 def test_a_sweep_that_fails_is_repeated_and_makes_no_push_twice(
-    asked: Callable[..., Task], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    asked: Callable[..., Task], caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(push_queue, "BYTES_AT_ONCE", 1_000)
     task = asked(3)
     for _ in range(2):
         move(str(task.pk), State.WORKING, "x" * 700)
-    store, calls = push_queue._store, []
+    calls = count(1)
 
-    def fail_at_the_second(made: Any) -> None:
-        calls.append(made)
-        store(made)
-        if len(calls) in {2, 3, 4}:
+    def fail_after_the_first() -> None:
+        if next(calls) in {2, 3, 4}:
             raise ValueError("The process has no memory left.")
 
-    monkeypatch.setattr(push_queue, "_store", fail_at_the_second)
     at = timezone.now()
-    push_queue.queue_due(at=at)
+    with wrapped.after(push_queue, "_store", fail_after_the_first):
+        push_queue.queue_due(at=at, bytes_at_once=1_000)
     assert 0 < len(queued(task)) < 6
     assert "events failed and will be tried again" in caplog.text
 
@@ -133,7 +123,7 @@ def test_a_config_gets_no_event_from_before_it(asked: Callable[..., Task]) -> No
 
 @pytest.mark.parametrize("version", ["1.0", "0.3"])
 def test_a_push_says_what_was_so_when_it_happened(version: str, asked: Callable[..., Task]) -> None:
-    """By the time it is made, the task may have gone on."""
+    """The task may have gone on by the time the push is made."""
     task = asked(1, version=version)
     move(str(task.pk), State.INPUT_REQUIRED, "Which colour?")
     move(str(task.pk), State.SUBMITTED)
@@ -156,7 +146,9 @@ def test_content_that_was_replaced_before_its_push_is_left_out(
     frame = connector.run(at=timezone.now())
     for number, text in enumerate("ab", 1):
         artifact = {"artifactId": "log", "parts": [{"text": text}]}
-        connector.tell("progress", **of(frame), n=number, artifact=artifact, at=timezone.now())
+        connector.send_frame(
+            "progress", **of(frame), n=number, artifact=artifact, at=timezone.now()
+        )
 
     queue_pushes()
 
@@ -180,19 +172,17 @@ def test_many_events_take_as_many_statements_as_few(asked: Callable[..., Task]) 
 
 def test_a_commit_wakes_a_worker(
     asked: Callable[..., Task],
-    monkeypatch: pytest.MonkeyPatch,
     django_capture_on_commit_callbacks: Any,
 ) -> None:
-    requests: list[None] = []
-    monkeypatch.setattr(jobs._wake_up, "request", lambda: requests.append(None))
     task, other = asked(1), asked(0)
 
-    with django_capture_on_commit_callbacks(execute=True):
-        move(str(other.pk), State.WORKING)
-    assert not requests
-    with django_capture_on_commit_callbacks(execute=True):
-        move(str(task.pk), State.WORKING)
-    assert requests
+    with wrapped.counted(jobs._wake_up, "request") as requests:
+        with django_capture_on_commit_callbacks(execute=True):
+            move(str(other.pk), State.WORKING)
+        assert not requests
+        with django_capture_on_commit_callbacks(execute=True):
+            move(str(task.pk), State.WORKING)
+        assert requests
 
     jobs.queue_due_pushes()
     assert queued(task) == [("c-0", 2)]

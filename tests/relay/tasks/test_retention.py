@@ -56,7 +56,7 @@ def make_ended(
 ) -> Callable[[], Task]:
     """Creates an ended task with a different word in each field of content."""
 
-    def tell() -> Task:
+    def make() -> Task:
         at, connector = timezone.now(), FakeConnector(key, at=timezone.now())
         push = PushIn("p", "https://hooks.example.com/?token=nutmeg", token="vanilla")
         task = ask(card, caller_key, "Buy saffron.", push=push, at=at)
@@ -68,13 +68,13 @@ def make_ended(
         question = Delivery.objects.get()
         answer(question, "redirected", edited_json=json.dumps("More paprika."), feedback="oregano")
         connector.end(connector.run(at=at), "failed", text="There is no saffron.", at=at)
-        # What a person reads in a list is not content (docs/decisions/0010).
+        # The text that a person reads in a list is not content (docs/decisions/0010).
         Delivery.objects.update(headline="Erased elsewhere", summary="")
         queue_pushes()
         Callback.objects.update(due_at=None, delivered_at=at)
         return Task.objects.get(pk=task.pk)
 
-    return tell
+    return make
 
 
 def read_all() -> None:
@@ -142,7 +142,7 @@ def test_a_task_is_erased_when_its_teams_retention_has_passed(
     kept = {name: fields & filled(name) for name, fields in erased_fields().items()}
     assert not any(fields for name, fields in kept.items() if name.startswith("relay."))
     assert not Run.objects.exclude(decision_json="").exists()
-    assert task.stored_bytes == 0  # or its context would be full for ever
+    assert task.stored_bytes == 0  # the context would otherwise stay full
 
 
 def test_a_task_that_was_erased_before_holds_nothing(make_ended: Callable[[], Task]) -> None:
@@ -173,7 +173,7 @@ def test_a_task_is_erased_with_its_delivery(
 def test_an_unread_delivery_keeps_its_task_and_its_files(
     keeps: Retention, make_ended: Callable[[], Task]
 ) -> None:
-    """The question before it was answered, and goes."""
+    """Only the delivery of the earlier question, which was answered, is erased."""
     make_ended()
 
     assert not sweep(days=31)
@@ -231,7 +231,8 @@ def test_a_push_that_is_still_to_be_made_keeps_its_task(
 def test_a_suspended_push_does_not_keep_a_task(
     keeps: Retention, make_ended: Callable[[], Task]
 ) -> None:
-    """Its caller chose an address; if that never answers, what was said is erased all the same."""
+    """The caller chose the address of the push. If that address never answers, the content is
+    erased all the same."""
     make_ended()
     read_all()
     Callback.objects.update(delivered_at=None, due_at=None)

@@ -1,4 +1,4 @@
-"""A task and a context have a limit in bytes, and only those who reach it notice."""
+"""A task and a context have a limit in bytes, and only callers who reach the limit notice it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from relay.models import CallerKey, Card, Message, Task
 from relay.tasks import room
 from tests.relay.calling import Caller
 from tests.relay.fake_connector import FakeConnector, after, ask, now, of
+from tests.relay.many import add_messages
 
 SEND = {"1.0": "SendMessage", "0.3": "message/send"}
 LONG = "x" * 3_000
@@ -85,7 +86,8 @@ def test_a_piece_that_overfills_its_task_is_refused(newer: Caller, key: ApiKey) 
     piece = {"artifactId": "log", "parts": [{"text": LONG}], "append": True}
 
     answers = [
-        connector.tell("progress", **ids, n=n, artifact=piece, at=after(2 + n)) for n in (1, 2)
+        connector.send_frame("progress", **ids, n=n, artifact=piece, at=after(2 + n))
+        for n in (1, 2)
     ]
 
     assert answers[0] == []
@@ -95,7 +97,8 @@ def test_a_piece_that_overfills_its_task_is_refused(newer: Caller, key: ApiKey) 
 def test_a_message_of_a_result_that_overfills_its_task_fails_its_run(
     newer: Caller, key: ApiKey
 ) -> None:
-    """The message of a result was counted and never compared: a task could hold any number."""
+    """The message of a result used to be counted, but its size was not checked, so a task could
+    hold any number."""
     task = newer.send("Hi")["id"]
     connector = FakeConnector(key)
     frame = connector.run(at=after(1))
@@ -119,7 +122,7 @@ def test_a_result_that_overfills_its_context_fails_its_run(newer: Caller, key: A
     frame = connector.run(at=after(3))
     artifact = {"artifactId": "a", "parts": [{"text": "y" * 4_000}]}
 
-    (piece,) = connector.tell("progress", **of(frame), n=1, artifact=artifact, at=after(4))
+    (piece,) = connector.send_frame("progress", **of(frame), n=1, artifact=artifact, at=after(4))
     connector.end(frame, "completed", artifacts=[artifact | {"n": 1}], at=after(5))
 
     ended = now(Task.objects.get(pk=task))
@@ -130,7 +133,7 @@ def test_a_result_that_overfills_its_context_fails_its_run(newer: Caller, key: A
 
 
 def test_what_a_task_holds_is_counted_in_bytes(newer: Caller, key: ApiKey) -> None:
-    """Characters were counted, and each may have four bytes."""
+    """Wake used to count characters, and each may have four bytes."""
     task = newer.send("世" * 500)["id"]
     connector = FakeConnector(key)
     artifact = {"artifactId": "a", "parts": [{"text": "世" * 400}]}
@@ -143,7 +146,7 @@ def test_what_a_task_holds_is_counted_in_bytes(newer: Caller, key: ApiKey) -> No
 
 
 def test_a_file_makes_room_for_what_replaces_it(newer: Caller, key: ApiKey, settings: Any) -> None:
-    """Each version of a picture stayed, and the task was full after some of them."""
+    """Each version of a picture used to stay, and the task was full after a few versions."""
     settings.WAKE_MAX_TASK_BYTES = settings.WAKE_MAX_CONTEXT_BYTES = 300_000
     task = Task.objects.get(pk=newer.send("Hi")["id"])
     connector = FakeConnector(key)
@@ -155,7 +158,9 @@ def test_a_file_makes_room_for_what_replaces_it(newer: Caller, key: ApiKey, sett
 
     for n in range(1, 8):
         artifact = version(bytes([64 + n]))
-        assert connector.tell("progress", **of(frame), n=n, artifact=artifact, at=after(n)) == []
+        assert (
+            connector.send_frame("progress", **of(frame), n=n, artifact=artifact, at=after(n)) == []
+        )
     last = [version(b"x"), version(b"y"), version(b"z") | {"append": True}]
     connector.end(frame, "completed", artifacts=last, at=after(9))
 
@@ -168,10 +173,10 @@ def test_a_file_makes_room_for_what_replaces_it(newer: Caller, key: ApiKey, sett
 
 
 def test_messages_leave_room_for_the_results_of_the_runs_that_wait(
-    newer: Caller, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+    newer: Caller, key: ApiKey
 ) -> None:
-    monkeypatch.setattr(room, "MESSAGES_AT_MOST", 6)
     task = newer.send("Hi")["id"]
+    add_messages(Task.objects.get(pk=task), room.MAX_MESSAGES - 6)
     for _ in range(2):
         newer.send("More.", taskId=task)
     refused = newer.error(SEND["1.0"], newer.sending("More.", taskId=task))
@@ -182,16 +187,16 @@ def test_messages_leave_room_for_the_results_of_the_runs_that_wait(
 
     assert "limit of messages" in refused["message"]
     assert Task.objects.get(pk=task).state == Task.State.COMPLETED
-    assert Message.objects.filter(task=task).count() == 6
+    assert Message.objects.filter(task=task).count() == room.MAX_MESSAGES
 
 
 def test_a_task_without_room_for_messages_asks_nothing_more(
-    card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+    card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """An agent that asks again after each answer of a rule would go on for ever."""
-    monkeypatch.setattr(room, "MESSAGES_AT_MOST", 3)
+    """An agent that asks again after each answer of a rule would never end."""
     connector = FakeConnector(key)
     task = ask(card, caller_key, "Hi")
+    add_messages(task, room.MAX_MESSAGES - 3)
     connector.end(connector.run(at=after(1)), "auth_required", text="Who are you?", at=after(1))
     ask(card, caller_key, "Me.", task_id=str(task.pk), at=after(2))
 

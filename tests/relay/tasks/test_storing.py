@@ -1,5 +1,5 @@
-"""A new task has the same rows as one statement and as steps, and messages wait for no others
-(docs/decisions/0066-a-verb-is-told-once.md)."""
+"""A new task has the same rows whether one statement or several steps store it. A message waits for
+no other message (docs/decisions/0066-a-verb-is-told-once.md)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from django.db.models import Model
 from django.utils import timezone
 
 from accounts.models import AuditEvent
-from database import write_chains
 from database.compiled_queries import fields_of
-from relay.models import CallerKey, Card, Task
+from relay.models import CallerKey, Card, Run, Task
 from relay.protocol.dialects import Incoming
 from relay.runs import queue
 from relay.tasks import sending, transitions
 from relay.tasks.sending import AgentBusy
 from relay.tasks.storing import storing
+from tests.fixtures import wrapped
+from tests.relay.many import queue_runs
+from tests.types import UseSteps
 
 pytestmark = pytest.mark.skipif(not settings.DATABASE_URL, reason="about PostgreSQL")
 
 PATIENCE = 30
-# What is different in each task.
+# These fields differ between tasks.
 IDS = {"id", "task_id", "context_id", "message_id", "object_id"}
 INCOMING = Incoming(
     message_id="m1",
@@ -49,14 +51,14 @@ def test_both_ways_store_the_same(
     caller_key: CallerKey,
     is_encrypted: bool,
     settings: Any,
-    monkeypatch: pytest.MonkeyPatch,
+    use_steps: UseSteps,
 ) -> None:
     settings.WAKE_ENCRYPT_CONTENT = is_encrypted
     at = timezone.now()
 
     first = sending.send(card, caller_key, INCOMING, address="192.0.2.1", hop=2, at=at)
     at_once = stored(first)
-    monkeypatch.setattr(write_chains, "_OneStatement", write_chains._Steps)
+    use_steps()
     storing.cache_clear()
     second = sending.send(card, caller_key, INCOMING, address="192.0.2.1", hop=2, at=at)
 
@@ -96,35 +98,34 @@ def test_a_new_task_is_one_statement(
 
 
 def test_a_queue_that_is_nearly_full_is_counted_under_the_lock(
-    card: Card, caller_key: CallerKey, monkeypatch: pytest.MonkeyPatch
+    card: Card, caller_key: CallerKey
 ) -> None:
-    monkeypatch.setattr(queue, "QUEUE_AT_MOST", 4)
-    monkeypatch.setattr(queue, "UNDER_WAY_AT_MOST", 2)
-    exact: list[Any] = []
-    wait_for_messages = queue.wait_for_messages
+    def send() -> Task:
+        return sending.send(card, caller_key, INCOMING, at=timezone.now())
 
-    def spy(agent: Any) -> None:
-        exact.append(agent)
-        wait_for_messages(agent)
-
-    monkeypatch.setattr(queue, "wait_for_messages", spy)
-
-    for number in range(4):
-        sending.send(card, caller_key, INCOMING, at=timezone.now())
-        assert len(exact) == max(0, number - 1)
-    with pytest.raises(AgentBusy):
-        sending.send(card, caller_key, INCOMING, at=timezone.now())
+    with wrapped.counted(queue, "wait_for_messages") as exact:
+        first = send()
+        queue_runs(first, queue.exact_count_from() - 2)
+        send()
+        assert len(exact) == 0
+        send()
+        assert len(exact) == 1
+        queue_runs(first, queue.MAX_UNDER_WAY - 2)
+        send()
+        assert len(exact) == 2
+        with pytest.raises(AgentBusy):
+            send()
 
     assert len(exact) == 3
 
 
 @pytest.mark.django_db(transaction=True)
 def test_messages_do_not_wait_for_each_other_and_the_limit_is_exact(
-    card: Card, caller_key: CallerKey, monkeypatch: pytest.MonkeyPatch
+    card: Card, caller_key: CallerKey
 ) -> None:
     """The third message waits for the first, which has not committed, and is not stored."""
-    monkeypatch.setattr(queue, "QUEUE_AT_MOST", 2)
-    monkeypatch.setattr(queue, "UNDER_WAY_AT_MOST", 1)
+    before = sending.send(card, caller_key, INCOMING, at=timezone.now())
+    queue_runs(before, queue.exact_count_from() - 2)
 
     with transaction.atomic():
         sending.send(card, caller_key, INCOMING, at=timezone.now())
@@ -133,10 +134,12 @@ def test_messages_do_not_wait_for_each_other_and_the_limit_is_exact(
         third = in_a_thread(lambda: sending.send(card, caller_key, INCOMING, at=timezone.now()))
         with pytest.raises(TimeoutError):
             third.result(0.5)
+        queue_runs(before, queue.MAX_UNDER_WAY - 1)
 
     with pytest.raises(AgentBusy):
         third.result(PATIENCE)
-    assert Task.objects.count() == 2
+    assert Task.objects.count() == 3
+    assert Run.objects.count() == queue.MAX_QUEUE
 
 
 @pytest.mark.django_db(transaction=True)
@@ -151,7 +154,7 @@ def test_a_message_does_not_wait_for_what_else_the_agent_does(
 
 
 def in_a_thread(work: Callable[[], Task]) -> Future[Task]:
-    """Runs it on a connection of its own, which is closed afterwards."""
+    """Runs the work on a connection of its own, which is closed afterwards."""
 
     def run() -> Task:
         try:

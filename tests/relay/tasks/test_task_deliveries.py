@@ -16,7 +16,7 @@ from inbox.rendering.details import render
 from relay.models import CallerKey, Card, Message, Task, TaskDelivery
 from relay.protocol.dialects import write_task
 from relay.runs.queue import LEASE
-from relay.tasks import lifecycle, lost_runs, unanswered
+from relay.tasks import lifecycle, lost_runs
 from relay.tasks.blocks import REST
 from relay.tasks.delivery_details import LONGEST_READ
 from tests.inbox.person import Person, text_of
@@ -26,18 +26,6 @@ from wake.models import AssignedPerson, Delivery, Response
 from wake.responses import respond
 
 REPORT = {"artifactId": "report", "name": "report.md", "parts": [{"text": "# Ten\n\nAll well."}]}
-
-
-@pytest.fixture
-def end(card: Card, caller_key: CallerKey, connector: FakeConnector) -> Callable[..., Task]:
-    """Creates a task that a connector took and ended in this state."""
-
-    def run(state: str, request: str = "Compare the ten largest.", **result: Any) -> Task:
-        task = ask(card, caller_key, request)
-        connector.end(connector.run(at=after(1)), state, at=after(2), **result)
-        return Task.objects.get(pk=task.pk)
-
-    return run
 
 
 def newest() -> Delivery:
@@ -79,14 +67,14 @@ def test_a_task_says_how_many_people_have_approved(
 ) -> None:
     make_rule(role="owner", needed=2, at=after(0.5))
     task = end("input_required", text="Which market comes first?")
-    assert write_task(task, "1.0")["metadata"] == {"wakeQuorum": {"needed": 2, "have": 0}}
+    assert write_task(task, "1.0")["metadata"]["wakeQuorum"] == {"needed": 2, "have": 0}
 
     question = newest()
     respond(
         question, by=bob, status="approved", content_hash=question.content_hash, at=timezone.now()
     )
 
-    assert write_task(task, "1.0")["metadata"] == {"wakeQuorum": {"needed": 2, "have": 1}}
+    assert write_task(task, "1.0")["metadata"]["wakeQuorum"] == {"needed": 2, "have": 1}
 
 
 def test_a_task_that_asks_one_person_has_no_quorum(
@@ -94,7 +82,7 @@ def test_a_task_that_asks_one_person_has_no_quorum(
 ) -> None:
     task = end("input_required", text="Which market comes first?")
 
-    assert "metadata" not in write_task(task, "1.0")
+    assert "wakeQuorum" not in write_task(task, "1.0")["metadata"]
 
 
 def test_details_have_the_message_then_artifacts_then_the_request(
@@ -168,7 +156,7 @@ def test_progress_is_an_update_that_the_next_one_replaces(
     frame = connector.run(at=after(1))
     for number, text in enumerate(["Read four of ten.", "Read nine of ten."], 1):
         of_run = {name: frame[name] for name in ("dispatch_id", "lease_id")}
-        connector.tell("progress", at=after(1 + number), n=number, text=text, **of_run)
+        connector.send_frame("progress", at=after(1 + number), n=number, text=text, **of_run)
 
     assert (newest().type, newest().headline) == (
         Delivery.Type.UPDATE,
@@ -316,55 +304,6 @@ def test_an_invalid_field_that_protects_people_fails_the_run(
     assert next(iter(invalid)) in str(task.status_message.parts)
 
 
-def test_an_unanswered_task_continues_with_its_assumption_and_no_approval(
-    end: Callable[..., Task], key: ApiKey
-) -> None:
-    hints = {"timeout_seconds": 60, "assumption": "I take Europe.", "on_timeout": "proceed"}
-    task = end("input_required", text="Which market?", **hints)
-
-    assert unanswered.continue_unanswered(at=after(61)) == 0
-    assert unanswered.continue_unanswered(at=after(63)) == 1
-    assert unanswered.continue_unanswered(at=after(64)) == 0
-
-    task.refresh_from_db()
-    assert task.state == Task.State.SUBMITTED
-    (frame,) = FakeConnector(key, at=after(65)).look(at=after(65))
-    assert frame["decision"]["status"] == "timed_out"
-    assert frame["decision"]["feedback"] == "I take Europe."
-    assert not Delivery.objects.unanswered().exists()
-
-
-def test_an_unanswered_task_fails_if_its_agent_asked_to_stop(end: Callable[..., Task]) -> None:
-    hints = {"timeout_seconds": 60, "on_timeout": "abort"}
-    task = end("input_required", text="Delete the branch?", **hints)
-
-    unanswered.continue_unanswered(at=after(63))
-
-    task.refresh_from_db()
-    assert task.state == Task.State.FAILED
-    assert newest().headline.startswith("No one answered in time")
-
-
-def test_an_unanswered_task_without_a_plan_keeps_waiting(end: Callable[..., Task]) -> None:
-    task = end("input_required", text="Which market?", timeout_seconds=60)
-
-    assert newest().on_timeout == "hold"  # so that people read what happens
-    assert unanswered.continue_unanswered(at=after(days=9)) == 0
-    assert Task.objects.get(pk=task.pk).state == Task.State.INPUT_REQUIRED
-
-
-def test_a_rule_makes_a_task_wait_that_meant_to_continue(
-    end: Callable[..., Task], make_rule: MakeRule
-) -> None:
-    make_rule(role="owner", must_wait=True, at=after(0.25))
-    task = end("input_required", text="Which?", timeout_seconds=60, on_timeout="proceed")
-
-    assert unanswered.continue_unanswered(at=after(days=9)) == 0
-
-    assert Task.objects.get(pk=task.pk).state == Task.State.INPUT_REQUIRED
-    assert newest().on_timeout == "hold"
-
-
 @pytest.mark.parametrize(
     "text",
     ["\u202e" * 9, "#", "\x07", "```\ncode\n```", "a" * 5_000, "\u2028", "[" * 300_000],
@@ -397,7 +336,7 @@ def test_a_long_conversation_fits_a_page(end: Callable[..., Task]) -> None:
 def test_long_turns_are_only_on_the_page_of_the_task(
     end: Callable[..., Task], card: Card, caller_key: CallerKey
 ) -> None:
-    """To read them took seconds, in which the agent was locked."""
+    """Reading these texts used to take seconds, while the agent was locked."""
     task = end("input_required", text="Continue?", request="How? " * 10)
     long = "x" * (LONGEST_READ // 2)
     for seconds, text in enumerate(["Short.", long, long, "Also short."], 3):
@@ -436,7 +375,7 @@ def test_a_paused_agents_running_task_can_end(
 
 
 class _Page:
-    """So that text_of() reads it as it reads a page."""
+    """Lets text_of() read it like a page."""
 
     def __init__(self, details: Any) -> None:
         self.content = str(details.html).encode()

@@ -1,6 +1,5 @@
-"""Answering: "held, then picked up" (docs/protocol.md). Who presses which button is in
-tests/inbox; here
-it is the verb, and what the agent sees of it."""
+"""Answering: "held, then picked up" (docs/protocol.md). tests/inbox tests the buttons. The tests
+here call respond(), and look at what the agent sees."""
 
 from __future__ import annotations
 
@@ -17,6 +16,7 @@ from tests.fixtures.agent_client import AgentClient
 from tests.types import Age, Answer, MakeDelivery
 from wake import signals
 from wake.models import Callback, Delivery, Response
+from wake.proof.digest import content_digest
 from wake.responses import (
     AlreadyAnswered,
     BadEdit,
@@ -261,8 +261,14 @@ def test_people_answer_the_content_that_they_saw(
 def test_the_hash_covers_everything_that_a_decision_depends_on(
     make_delivery: MakeDelivery, hash_field: dict[str, str]
 ) -> None:
-    assert make_delivery().content_hash == make_delivery().content_hash
-    assert make_delivery(**hash_field).content_hash != make_delivery().content_hash
+    """Each delivery has a nonce of its own, so the same nonce is put into both."""
+    delivery, other = make_delivery(), make_delivery(**hash_field)
+    assert other.content_hash != delivery.content_hash
+
+    other.nonce = delivery.nonce
+
+    assert delivery.content_hash == content_digest(delivery, files=[])
+    assert content_digest(other, files=[]) != delivery.content_hash
 
 
 @pytest.mark.parametrize("feedback", ["", "  \n "])

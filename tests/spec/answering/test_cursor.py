@@ -1,6 +1,5 @@
 """The bulk sweep: `since`, `next_since`, `status`, `limit`, `total`, `has_more` (docs/protocol.md,
-Time,
-order, cursor). What concurrency does to it is in tests/stress/concurrency."""
+Time, order, cursor). tests/stress/concurrency tests sweeps while other requests change the rows."""
 
 from __future__ import annotations
 
@@ -243,8 +242,8 @@ def test_422_an_unknown_status(caller: AgentClient, status: str) -> None:
 
 @pytest.mark.parametrize("name", ["status", "since", "limit", "agent_id", "wait"])
 def test_422_a_repeated_parameter(caller: AgentClient, name: str) -> None:
-    """Only the last of `status=approved&status=rejected` was read, and the approvals were never
-    swept."""
+    """Only the last value of `status=approved&status=rejected` used to be read, so the approvals
+    were never returned."""
     value = {
         "status": "approved",
         "since": "2026-03-08",

@@ -1,20 +1,21 @@
-"""Taking an answer back until it has left, and picking it up (docs/protocol.md, Answering)."""
+"""A person can take an answer back until it has left, and an agent picks an answer up
+(docs/protocol.md, Answering)."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from accounts.access.objects import NotAllowed
 from accounts.models import AuditEvent, User
+from tests.fixtures import wrapped
 from tests.fixtures.agent_client import AgentClient
 from tests.types import Answer, MakeDelivery
 from wake import pickups
 from wake.models import Callback, Delivery, Draft, Response
-from wake.responses import PickedUp, take_back
+from wake.undo import PickedUp, take_back
 
 
 @pytest.mark.parametrize("held", [True, False])
@@ -184,22 +185,19 @@ def test_the_callbacks_body_is_the_get_body(
 
 
 def test_total_and_has_more_agree_when_an_answer_is_undone_meanwhile(
-    caller: AgentClient, answer: Answer, alice: User, monkeypatch: pytest.MonkeyPatch
+    caller: AgentClient, answer: Answer, alice: User
 ) -> None:
     """ "`has_more` = `total > len(deliveries)`": the row that made it true was gone when the rows
     were counted."""
     first, second = caller.deliver(), caller.deliver()
     answer(first)
     answer(second)
-    mark_picked_up = pickups.mark_picked_up
 
-    def take_the_second_back(*given: Any, **named: Any) -> int:
+    def take_the_second_back() -> None:
         take_back(Delivery.objects.get(pk=second), by=alice, at=timezone.now())
-        return mark_picked_up(*given, **named)
 
-    monkeypatch.setattr(pickups, "mark_picked_up", take_the_second_back)
-
-    sweep = caller.sweep(status="approved", limit=1)
+    with wrapped.before(pickups, "mark_picked_up", take_the_second_back):
+        sweep = caller.sweep(status="approved", limit=1)
 
     assert [item["delivery_id"] for item in sweep["deliveries"]] == [first]
     assert sweep["has_more"] == (sweep["total"] > 1)

@@ -12,7 +12,8 @@ from tests.fixtures.agent_client import AgentClient
 from tests.types import Age, Answer, MakeDelivery
 from wake.deadlines import time_out_overdue
 from wake.models import Delivery
-from wake.responses import release_due, take_back
+from wake.responses import release_due
+from wake.undo import take_back
 
 
 def window(caller: AgentClient, pk: str) -> tuple[str, bool, bool]:
@@ -141,11 +142,8 @@ def test_a_time_out_is_no_answer(
     assert release_due(at=delivery.expires_at) == 0
 
 
-def test_a_sweep_of_deadlines_closes_many(
-    make_delivery: MakeDelivery, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("wake.deadlines.CLOSE_AT_ONCE", 3)
+def test_a_sweep_of_deadlines_closes_many(make_delivery: MakeDelivery) -> None:
     deliveries = [make_delivery(timeout_seconds=60) for _ in range(5)]
     at = deliveries[-1].created_at + timedelta(seconds=60)
 
-    assert [time_out_overdue(at=at) for _ in range(3)] == [3, 2, 0]
+    assert [time_out_overdue(at=at, at_once=3) for _ in range(3)] == [3, 2, 0]

@@ -16,6 +16,7 @@ from accounts.agents import keys
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.occupied import occupied
 from tests.spec.http.test_errors import error_of
 from tests.types import Answer
 from wake.api import long_poll
@@ -105,30 +106,26 @@ def test_a_wait_releases_answers_that_fall_due(
     assert caller.get(f"response/{pk}", wait=10).json()["status"] == "approved"
 
 
-def test_when_too_many_long_polls_wait_others_are_answered_at_once(
-    caller: AgentClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_when_too_many_long_polls_wait_others_are_answered_at_once(caller: AgentClient) -> None:
     """ "a long poll holds a thread" (settings): a request above the limit is answered at once."""
-    monkeypatch.setattr(long_poll, "_places", threading.BoundedSemaphore(0))
     pk = caller.deliver()
     start = time.monotonic()
 
-    body = caller.get(f"response/{pk}", wait=25).json()
+    with occupied(long_poll._places):
+        body = caller.get(f"response/{pk}", wait=25).json()
 
     assert body["status"] == "pending"
     assert time.monotonic() - start < LESS_THAN_ASKED
 
 
-def test_a_finished_wait_frees_its_place(
-    caller: AgentClient, answer: Answer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    places = threading.BoundedSemaphore(1)
-    monkeypatch.setattr(long_poll, "_places", places)
+def test_a_finished_wait_frees_its_place(caller: AgentClient, answer: Answer) -> None:
     pk = caller.deliver()
 
-    caller.get(f"response/{pk}", wait=1)
+    with occupied(long_poll._places, leaving=1):
+        caller.get(f"response/{pk}", wait=1)
 
-    assert places.acquire(blocking=False)
+        assert long_poll._places.acquire(blocking=False)
+        long_poll._places.release()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -137,7 +134,7 @@ def test_a_finished_wait_frees_its_place(
 def test_a_key_that_is_revoked_meanwhile_gets_nothing(
     caller: AgentClient, key: ApiKey, answer: Answer, path: str, comes: str
 ) -> None:
-    """ "revocation bites within a second": the answer is kept for the key that comes after it."""
+    """ "revocation bites within a second": the answer is kept for the agent's next key."""
     path = path.format(caller.deliver())
 
     def revoke() -> None:
@@ -158,7 +155,7 @@ def test_a_key_that_is_revoked_meanwhile_gets_nothing(
 
 
 class soon:  # noqa: N801 - reads as the word that it is
-    """Does it in another thread, as another person would, half a second from now."""
+    """Runs the action in another thread, as another person would, half a second from now."""
 
     def __init__(self, do: Callable[[], Any]) -> None:
         self.failed: BaseException | None = None

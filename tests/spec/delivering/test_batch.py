@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import Any
 from unittest.mock import patch
 
@@ -13,10 +12,11 @@ from django.utils import timezone
 
 from accounts.agents import keys
 from accounts.models import Agent, ApiKey, AuditEvent
+from tests.fixtures import wrapped
 from tests.fixtures.agent_client import AgentClient
 from tests.fixtures.strict_client import Client
 from tests.spec.test_documents import fits
-from wake.api.serializers import MOST_DELIVERIES
+from wake.api.serializers import MAX_DELIVERIES
 from wake.deliveries import deliver
 from wake.models import Delivery
 
@@ -254,20 +254,15 @@ def test_a_paused_agent_delivers_nothing(caller: AgentClient) -> None:
     assert send(caller, caller.payload(), atomic=True).json()["error"]["code"] == "paused"
 
 
-def test_a_pause_applies_to_deliveries_that_waited_for_it(
-    caller: AgentClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They had read the agent before its owner paused it, and waited for its lock."""
-    look_up_again = keys.look_up_again
+def test_a_pause_applies_to_deliveries_that_waited_for_it(caller: AgentClient) -> None:
+    """The requests had read the agent before the owner paused the agent, and were waiting for the
+    agent's lock."""
 
-    def then_paused(key: ApiKey, *, at: datetime) -> ApiKey:
-        again = look_up_again(key, at=at)
-        Agent.objects.update(paused_at=at)
-        return again
+    def pause() -> None:
+        Agent.objects.update(paused_at=timezone.now())
 
-    monkeypatch.setattr(keys, "look_up_again", then_paused)
-
-    refused = send(caller, caller.payload(), caller.payload(), atomic=True)
+    with wrapped.after(keys, "look_up_again", pause):
+        refused = send(caller, caller.payload(), caller.payload(), atomic=True)
 
     assert refused.json()["error"]["code"] == "paused"
     assert not Delivery.objects.exists()
@@ -316,7 +311,7 @@ def test_the_server_says_that_it_takes_batches(client: Client, caller: AgentClie
     openapi = client.get("/wake/v1/openapi.json").json()
 
     assert "batch" in capabilities["extensions"]
-    assert capabilities["limits"]["batch_deliveries"] == MOST_DELIVERIES == 50
+    assert capabilities["limits"]["batch_deliveries"] == MAX_DELIVERIES == 50
     fits(openapi, "/wake/v1/deliveries", "post", send(caller, caller.payload(), 17))
     fits(openapi, "/wake/v1/deliveries", "post", send(caller))
     fits(openapi, "/wake/v1/deliveries", "post", send(caller, {}, atomic=True))

@@ -107,7 +107,8 @@ def test_429_over_http(in_test_mode: AgentClient) -> None:
         assert answer.status_code == 201
         assert answer["X-RateLimit-Limit"] == "5"
         assert answer["X-RateLimit-Remaining"] == str(left)
-        # Full again after as many tokens as are missing; the clock may have turned meanwhile.
+        # The header has the time at which all missing tokens are back. A second may have passed
+        # since.
         assert 0 <= time.time() + (5 - left) * 180 + 1 - int(answer["X-RateLimit-Reset"]) < 20
 
     refused = in_test_mode.post(in_test_mode.payload())

@@ -80,7 +80,8 @@ def test_the_reason_may_be_left_out(body: Any, caller: AgentClient) -> None:
 
 
 def test_an_empty_chunked_body_has_no_reason(caller: AgentClient) -> None:
-    """It was a 400, while one with a length was a 200."""
+    """A withdrawal without a Content-Length used to get a 400, and a withdrawal with a
+    Content-Length a 200."""
     chunked: dict[str, Any] = {
         "wsgi.input": io.BytesIO(),
         "wsgi.input_terminated": True,

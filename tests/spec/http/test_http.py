@@ -1,6 +1,5 @@
-"""What holds for every path under /wake/: JSON, no redirect, no plain http (docs/protocol.md,
-Endpoints
-and Plain HTTP)."""
+"""Every path under /wake/ has the same rules: JSON, no redirect, no plain http (docs/protocol.md,
+Endpoints and Plain HTTP)."""
 
 from __future__ import annotations
 
@@ -10,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.fixtures import wrapped
 from tests.fixtures.agent_client import AgentClient
 from tests.fixtures.strict_client import Client
 from tests.spec.http.test_errors import error_of
 from wake.api import urls as api_urls
+from wake.api import views
 from wake.api.views import PublicView
 from wake.mcp import urls as mcp_urls
 from wake.models import Delivery, Response
@@ -189,17 +190,11 @@ def test_no_answer_may_be_cached(caller: AgentClient) -> None:
         assert caller.get(path)["Cache-Control"] == "no-store"
 
 
-def test_a_500_is_json_without_details(
-    caller: AgentClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_500_is_json_without_details(caller: AgentClient) -> None:
     """ "Everything under `/wake/` answers JSON, also ... 500." """
 
-    def fail(*given: Any, **named: Any) -> None:
-        raise RuntimeError("the secret cause")
-
-    monkeypatch.setattr("wake.api.views.deliver", fail)
-
-    answer = caller.post(caller.payload())
+    with wrapped.failing(views, "deliver", RuntimeError("the secret cause")):
+        answer = caller.post(caller.payload())
 
     error_of(answer, 500, "server_error")
     assert b"secret cause" not in answer.content

@@ -57,7 +57,8 @@ def test_an_orchestrator_delivers_under_no_other_id(
 
 
 def test_an_id_that_is_too_long_in_nfc_is_refused(caller: AgentClient, agent: Agent) -> None:
-    """NFC makes two characters of U+0958: 121 were 241, which PostgreSQL refused with a 500."""
+    """NFC turns U+0958 into two characters. So an id of 121 characters became 241, which PostgreSQL
+    refused, and the agent got a 500."""
     ClaimedId.objects.create(agent=agent, pattern="x*")
 
     answer = caller.post(caller.payload(agent_id="x" + "\u0958" * 120))
@@ -152,8 +153,8 @@ def test_the_modes_are_separate(caller: AgentClient, in_test_mode: AgentClient) 
 def test_the_modes_do_not_share_idempotency_keys(
     caller: AgentClient, in_test_mode: AgentClient
 ) -> None:
-    """A test run that used the same Idempotency-Key first swallowed the live delivery: it got the
-    test's id, which its key cannot read, and no person saw it."""
+    """If a test run used the same Idempotency-Key first, no person saw the live delivery: its agent
+    got the id of the test delivery, which the live key cannot read."""
     headers = {"Idempotency-Key": "report-42"}
     in_test_mode.post(in_test_mode.payload(), **headers)
 

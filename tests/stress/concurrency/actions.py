@@ -1,5 +1,5 @@
-"""Lists what the processes of a test do on its database (processes.py). Each action takes and
-returns what JSON can say."""
+"""Lists the actions that the processes of a test can do on the test's database (processes.py). The
+arguments and results of an action are JSON."""
 
 from __future__ import annotations
 
@@ -15,28 +15,26 @@ from django.utils import timezone
 
 from accounts.access.objects import NotAllowed
 from accounts.audit import person
-from accounts.models import Agent, ApiKey, Membership, Team, User
-from wake import pickups
+from accounts.models import Agent, ApiKey, Gate, Membership, Team, User
+from wake import claims, pickups, retention
 from wake.answering import rules as answering_rules
-from wake.answering.trials import note_and_answer
+from wake.answering.trials import record_and_answer
 from wake.assignment import rules
 from wake.assignment.escalation import escalate_due
 from wake.deadlines import time_out_overdue
 from wake.deliveries import deliver
 from wake.models import AnsweringRule, Delivery, Response, Rule
-from wake.responses import (
-    AlreadyAnswered,
-    ContentChanged,
-    PickedUp,
-    respond,
-    take_back,
-)
+from wake.responses import AlreadyAnswered, ContentChanged, respond
+from wake.undo import PickedUp, take_back
 
-FACTS = (AlreadyAnswered, ContentChanged, NotAllowed, PickedUp, Response.DoesNotExist)
+FACTS = (
+    *(AlreadyAnswered, ContentChanged, NotAllowed, PickedUp, Response.DoesNotExist),
+    *(claims.AlreadyClaimed, claims.NotApproved, claims.ApprovalExpired),
+)
 
 
 def answer(delivery: str, by: str, status: str = "approved") -> str:
-    """Returns `Vote` or `Response`, or the fact that was in the way."""
+    """Returns `Vote` or `Response`, or the exception that prevented it."""
     row, user = Delivery.objects.get(pk=delivery), User.objects.get(email=by)
     feedback = "" if status == "approved" else "No."
     try:
@@ -62,6 +60,31 @@ def undo(delivery: str, by: str) -> str:
     return "undone"
 
 
+def claim(delivery: str, idempotency_key: str = "", by: str = "agent", at: str = "") -> str:
+    """Uses the approval with the key of the agent or of a gate, now or at an instant. Returns
+    the id of the claim, or the exception that prevented it."""
+    row = Delivery.objects.get(pk=delivery)
+    claimant = claims.Claimant(key=ApiKey.objects.select_related("agent__team").get())
+    if by == "gate":
+        claimant = claims.Claimant(gate=Gate.objects.get())
+    try:
+        made = claims.claim(
+            claimant,
+            row.pk,
+            digest=row.content_hash,
+            idempotency_key=idempotency_key,
+            at=datetime.fromisoformat(at) if at else timezone.now(),
+        )
+    except FACTS as fact:
+        return type(fact).__name__
+    assert made
+    return str(made[0].pk)
+
+
+def erase(at: str) -> int:
+    return retention.erase_old(at=datetime.fromisoformat(at))
+
+
 def time_out(at: str) -> int:
     return time_out_overdue(at=datetime.fromisoformat(at))
 
@@ -71,8 +94,8 @@ def escalate(at: str) -> int:
 
 
 def answer_by_rules() -> int:
-    """Returns how many deliveries rules approved."""
-    return note_and_answer(at=timezone.now())
+    """Runs the rules once, and returns how many deliveries they approved."""
+    return record_and_answer(at=timezone.now())
 
 
 def turn_off(rule: str) -> str:
@@ -88,11 +111,12 @@ def demote(who: str) -> str:
 
 
 def send(times: int = 1, supersedes: str | None = None) -> list[str]:
-    """Delivers with the agent's key, as a web server does. Returns the ids."""
+    """Delivers with the agent's key, as a web server does, and returns the ids."""
     key = ApiKey.objects.select_related("agent__team").get()
     fields: Any = {"agent_id": key.agent.agent_id, "provider": "claude", "type": "question"}
     fields |= {"summary": "Everything is green.", "supersedes": supersedes}
-    headlines = [f"Ship build {uuid4()}?" for _ in range(times)]  # not all in the sample, or none
+    # The headlines differ, so that only some deliveries are in the sample.
+    headlines = [f"Ship build {uuid4()}?" for _ in range(times)]
     return [
         str(deliver(key.agent, key=key, at=timezone.now(), headline=each, **fields).delivery.pk)
         for each in headlines
@@ -114,7 +138,7 @@ def swap_rules(times: int) -> str:
 
 
 def poll(delivery: str, times: int) -> list[dict[str, Any]]:
-    """Returns what an agent that asks all the time is told: the status and the quorum."""
+    """Returns the status and the quorum that a constantly polling agent reads."""
     key = ApiKey.objects.select_related("agent__team").get()
     told = []
     for _ in range(times):
@@ -129,13 +153,14 @@ ACTIONS: dict[str, Callable[..., Any]] = {
     action.__name__: action
     for action in (
         *(answer, undo, time_out, escalate, answer_by_rules, turn_off),
-        *(demote, send, swap_rules, poll),
+        *(demote, send, swap_rules, poll, claim, erase),
     )
 }
 
 
 def serve() -> None:
-    """Does what stdin says, line by line, each at its instant of the machine's clock."""
+    """Runs the actions that stdin names, line by line, each at its instant of the machine's
+    clock."""
     _say("ready")
     for line in sys.stdin:
         order = json.loads(line)

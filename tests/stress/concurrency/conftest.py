@@ -17,7 +17,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def processes(django_db_setup: None) -> Iterator[Processes]:
-    """Starts three, once for all files that a worker runs, because that takes seconds."""
+    """Starts three processes, once for all files that a worker runs, because starting them takes
+    seconds."""
     processes = Processes(3)
     yield processes
     processes.end()

@@ -17,14 +17,15 @@ HOUSE = Path(__file__).parents[3]
 SERVE = (
     "import django; django.setup(); from tests.stress.concurrency import actions; actions.serve()"
 )
-# So that the processes have read their lines before the moment comes.
+# The processes have read their lines before that moment.
 AHEAD_SECONDS = 0.005
 
 Order = tuple[str, dict[str, Any]]
 
 
 class Processes:
-    """Keeps processes that share the test's database; `end` them."""
+    """Keeps processes that share the test's database. A test has to call `end` for these
+    processes."""
 
     def __init__(self, number: int) -> None:
         environment = {
@@ -48,8 +49,8 @@ class Processes:
             assert _read(each) == "ready"
 
     def at_once(self, *orders: Order) -> list[Any]:
-        """Gives each process one action with its arguments. Returns what they returned, in order;
-        fails if one failed."""
+        """Gives each process one action with its arguments. Returns the results in order, and fails
+        if an action failed."""
         assert len(orders) <= len(self.running)
         at = time.monotonic() + AHEAD_SECONDS
         for process, (action, arguments) in zip(self.running, orders, strict=False):

@@ -39,7 +39,7 @@ def test_concurrent_registrations_make_one_agent(alice: User, key: ApiKey) -> No
 
 
 def test_of_concurrent_requests_one_gets_the_last_key(key: ApiKey) -> None:
-    for _ in range(keys.MOST_USABLE - 2):
+    for _ in range(keys.MAX_USABLE - 2):
         keys.mint(key.agent, by=SYSTEM)
 
     def issue() -> bool:

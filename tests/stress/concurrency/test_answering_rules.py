@@ -1,5 +1,5 @@
-"""Rules that answer, people and workers of several processes: one response, and never above the
-limit of a day."""
+"""Rules, people and workers of several processes answer at once: there is one response, and never
+more than the limit of a day."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORK: Order = ("answer_by_rules", {})
 
 
 def sent(processes: Processes, times: int = 1) -> list[Delivery]:
-    """Returns those deliveries that are not in the sample for people."""
+    """Returns the deliveries that are not in the sample for people."""
     (ids,) = processes.at_once(("send", {"times": times}))
     return [row for row in Delivery.objects.filter(pk__in=ids) if not is_in_sample(row)]
 
@@ -64,7 +64,8 @@ def test_workers_keep_the_limit_of_a_day(
 def test_a_rule_that_is_turned_off_meanwhile(
     key: ApiKey, make_answering_rule: MakeAnsweringRule, processes: Processes
 ) -> None:
-    """What it approves before that is stored whole, and it approves nothing after."""
+    """An approval from before the rule was turned off is stored completely. After that, the rule
+    approves nothing."""
     rule = make_answering_rule(on=True, most_a_day=500)
     sent(processes, 20)
 

@@ -15,7 +15,8 @@ from tests.stress.concurrency.threads import at_once, retried
 from tests.types import Age, Answer, MakeDelivery
 from wake.deadlines import time_out_overdue
 from wake.models import Delivery, Draft, Response
-from wake.responses import AlreadyAnswered, PickedUp, respond, take_back
+from wake.responses import AlreadyAnswered, respond
+from wake.undo import PickedUp, take_back
 
 ROUNDS = 15
 
@@ -83,7 +84,8 @@ def test_a_double_click_is_one_answer(
 def test_an_answer_against_the_deadline_in_the_same_instant(
     make_delivery: MakeDelivery, alice: User
 ) -> None:
-    """Either it was answered and never timed out, or it timed out and the answer is late."""
+    """Either the delivery was answered and never timed out, or it timed out and the answer is
+    late."""
 
     def answer(delivery: Delivery) -> None:
         assert delivery.expires_at is not None

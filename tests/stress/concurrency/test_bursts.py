@@ -30,7 +30,8 @@ GENEROUS = {"WAKE_QUOTA_LIVE": "36000000/10000000", "WAKE_READS_PER_MINUTE": "10
 
 @pytest.mark.parametrize("interface", ["asgi", "wsgi"])
 def test_a_hundred_concurrent_requests_are_all_served(caller: AgentClient, interface: str) -> None:
-    """The pool waited a second for one of its ten connections; then 79 of 100 got a 503."""
+    """The pool used to wait a second for one of its ten connections, and then 79 of 100 requests
+    got a 503."""
     body = json.dumps(caller.payload())
     headers = {**caller.headers, "Content-Type": "application/json"}
 

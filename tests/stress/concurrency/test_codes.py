@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from accounts.models import User
-from accounts.sign_in import second_factor
+from accounts.sign_in.two_step import second_factor
 from tests.accounts.sign_in.test_second_factor import Authenticator
 from tests.stress.concurrency.threads import at_once
 
@@ -14,7 +14,8 @@ AT = datetime(2026, 11, 21, 10, 0, 10, tzinfo=UTC)
 
 
 def sending(phone: Authenticator, typed: str) -> Callable[[], bool | None]:
-    """Returns None when all tries are used up."""
+    """Returns a function that sends the code. The function returns None when all tries are used
+    up."""
 
     def send() -> bool | None:
         try:

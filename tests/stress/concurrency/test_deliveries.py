@@ -86,7 +86,7 @@ def test_a_revoked_key_delivers_nothing_afterwards(
     caller: AgentClient, key: ApiKey, settings: Any
 ) -> None:
     """ "A key revoked in flight" (docs/reliability.md, Other promises, 9)"""
-    settings.WAKE_QUOTA_LIVE = (36_000_000, 10_000_000)  # so that nothing but the key ends it
+    settings.WAKE_QUOTA_LIVE = (36_000_000, 10_000_000)  # so that nothing else ends it
     revoked = threading.Event()
     started = threading.Barrier(5)
 
@@ -112,7 +112,8 @@ def test_a_revoked_key_delivers_nothing_afterwards(
 
 
 def test_rotations_during_deliveries_lose_none(caller: AgentClient, key: ApiKey) -> None:
-    """A rotation locked key and agent, a delivery agent and key: each waited for the other."""
+    """A rotation used to lock the key and then the agent, and a delivery the agent and then the
+    key. So a rotation and a delivery could each wait for the other."""
 
     def send() -> list[int]:
         return [retried(lambda: caller.post(caller.payload())).status_code for _ in range(8)]

@@ -1,5 +1,5 @@
-"""A web server that is killed under load keeps what it acknowledged, once (docs/reliability.md,
-Other promises, 4, 15)."""
+"""A web server that is killed under load keeps everything that it acknowledged, and keeps it once
+(docs/reliability.md, Other promises, 4, 15)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_every_acknowledged_delivery_is_stored_once(server: Server, caller: Agen
     finished = threading.Event()
 
     def deliver(client: httpx.Client, once: str) -> str:
-        """As a careful agent: again, with the same key, until it is told an id."""
+        """Delivers as a careful agent does: again, with the same key, until it gets an id."""
         while True:
             try:
                 answer = client.post(
@@ -57,7 +57,7 @@ def test_every_acknowledged_delivery_is_stored_once(server: Server, caller: Agen
             while not finished.is_set():
                 once = str(uuid.uuid4())
                 acknowledged[once] = deliver(client, once)
-            # What the server forgot in between, it would make again now.
+            # If the server had lost a delivery, the delivery would now get a different id.
             assert acknowledged == {once: deliver(client, once) for once in acknowledged}
         return acknowledged
 

@@ -32,7 +32,7 @@ FILES, FILE_BYTES = 200, 50_000
 VERSIONS: list[Version] = ["1.0", "0.3", "1.0", "0.3", "1.0"]
 PAUSE_SECONDS = 0.01
 
-# The times of monotonic() at which something began and ended.
+# Holds the times of monotonic() at which a delivery began and ended.
 Span = tuple[float, float]
 
 
@@ -44,7 +44,8 @@ def generous(settings: Any) -> None:
 def test_deliveries_do_not_wait_for_a_large_result_and_its_pushes(
     team: Team, agent: Agent, key: ApiKey, caller: AgentClient
 ) -> None:
-    """They failed with a lock time-out: the pushes were stored under the agent's lock."""
+    """Deliveries used to fail with a lock time-out, because the pushes were stored under the
+    agent's lock."""
     card = publish(agent, by=SYSTEM, at=timezone.now())
     caller_key, _ = callers.mint(team, name="Build server", by=SYSTEM)
     task = ask(card, caller_key, at=timezone.now())
@@ -58,14 +59,14 @@ def test_deliveries_do_not_wait_for_a_large_result_and_its_pushes(
 
     stored_at: list[float] = []
 
-    def note_stored_pushes(execute: Any, sql: str, *rest: Any) -> Any:
+    def record_stored_pushes(execute: Any, sql: str, *rest: Any) -> Any:
         if sql.startswith(f'INSERT INTO "{Callback._meta.db_table}"'):
             stored_at.append(time.monotonic())
         return execute(sql, *rest)
 
     def end() -> list[Span]:
         connector.end(frame, "completed", artifacts=files(), at=timezone.now())
-        with connection.execute_wrapper(note_stored_pushes):
+        with connection.execute_wrapper(record_stored_pushes):
             queue_pushes()
         is_over.set()
         return []
@@ -85,8 +86,8 @@ def test_deliveries_do_not_wait_for_a_large_result_and_its_pushes(
     result = FILES * FILE_BYTES * 4 / 3
     assert rows.count() == 3 * (FILES + 2) + 2 * 2
     assert size <= result * (3 * 2 + 2) * 1.05
-    # Between two pushes no delivery of this agent could begin and be stored, if one transaction
-    # with the agent's lock, or one of SQLite, stored them all.
+    # Between two pushes, deliveries of this agent begin and are stored. This would be impossible if
+    # one transaction stored all pushes while it holds the agent's lock, or SQLite's one lock.
     assert any(stored_at[0] < began and ended < stored_at[-1] for began, ended in deliveries)
 
 

@@ -29,7 +29,8 @@ def test_a_limit_is_exact_across_threads(caller: AgentClient, agent: Agent) -> N
 
 @pytest.mark.skipif(not settings.DATABASE_URL, reason="about locks of rows")
 def test_a_limit_reads_what_keys_have_spent_under_their_locks(agent: Agent, key: ApiKey) -> None:
-    """An upload locks only the key, so what it spent meanwhile was overwritten."""
+    """An upload locks only the key. So if the limit's change had read the quota before, it would
+    overwrite the upload's change."""
     ApiKey.objects.filter(pk=key.pk).update(quota_us=2**62)
 
     with CaptureQueriesContext(connection) as queries:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from django.utils import timezone
 
+from accounts.access import invitations, members
 from accounts.audit import person
 from accounts.models import AuditEvent, Membership, Team, User
-from accounts.people import members
-from accounts.teams import invitations, teams
+from accounts.teams import teams
 from tests.stress.concurrency.threads import at_once
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from accounts.models import AuditEvent, User
-from inbox.people.sign_in import password_resets
+from accounts.sign_in.passwords import resets as password_resets
+from tests.accounts.sign_in.test_password_reset import ask, choose, open_link
 from tests.fixtures.strict_client import Client
-from tests.inbox.people.test_password_reset import ask, choose, open_link
 from tests.stress.concurrency.threads import at_once, retried
 
 

@@ -59,8 +59,8 @@ def _order(team: Team) -> list[str]:
 def test_deliveries_follow_the_rules_of_their_moment(
     make_rule: MakeRule, key: ApiKey, team: Team, alice: User, bob: User
 ) -> None:
-    """A change waits for the deliveries before it, and those after it see it: each delivery is
-    assigned to one of the two, and to all of the people of its version."""
+    """A change waits for the deliveries that began before it, and later deliveries see the change.
+    Each is assigned by one of the two versions, and to all people of that version."""
     rule = make_rule(people=[bob])
     fields: Any = {"agent_id": key.agent.agent_id, "provider": "claude", "type": "output"}
     fields |= {"headline": "Report", "summary": "Ready."}
@@ -101,8 +101,8 @@ def test_deliveries_follow_the_rules_of_their_moment(
 def test_no_step_of_escalation_follows_an_answer(
     make_rule: MakeRule, make_delivery: MakeDelivery, alice: User, bob: User
 ) -> None:
-    """Two workers escalate what a person answers at the same moment: a step is before the answer,
-    or it is not taken."""
+    """Two workers escalate a delivery while a person answers it. A step comes before the answer, or
+    not at all."""
     make_rule(people=[alice], escalation=[EscalationStep(minutes=1, people=[bob.pk], role="")])
     deliveries = [make_delivery() for _ in range(20)]
     later = timezone.now() + timedelta(minutes=2)

@@ -1,4 +1,4 @@
-"""People change while deliveries share what they are assigned to."""
+"""People change while deliveries share their assignment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not settings.DATABASE_URL, reason="about Postgre
 
 @pytest.fixture
 def people(key: ApiKey) -> Callable[[], list[str]]:
-    """Delivers, and returns whom it is assigned to."""
+    """Delivers, and returns the people to whom it is assigned."""
     fields: Any = {"agent_id": key.agent.agent_id, "provider": "claude", "type": "output"}
     fields |= {"headline": "Report", "summary": "Ready."}
 

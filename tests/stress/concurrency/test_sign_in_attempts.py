@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from accounts.sign_in import attempts
+from accounts.limits import attempts
 from tests.stress.concurrency.threads import at_once
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -36,7 +36,7 @@ def test_a_sweep_misses_nothing_while_many_commit_with_delays(
         for _ in range(EACH):
             with transaction.atomic():
                 delivery = _deliver(agent)
-                time.sleep(dice.random() * 0.004)  # stamped, and not yet committed
+                time.sleep(dice.random() * 0.004)  # stamped, but not yet committed
             delivered.append(str(delivery.pk))
             response = respond(
                 delivery,

@@ -30,8 +30,8 @@ Act = Callable[[], Any]
 def test_an_answer_a_cancel_a_message_and_the_deadline_meet(
     team: Team, agent: Agent, key: ApiKey, alice: User
 ) -> None:
-    """In either order the locks do not deadlock, and an approval does not run a task that was
-    cancelled or has another state by now."""
+    """In any order, the locks do not deadlock, and an approval runs no task that was cancelled or
+    has another state by now."""
     card = publish(agent, by=SYSTEM, at=timezone.now())
     caller, _ = callers.mint(team, name="Build server", by=SYSTEM)
     for _ in range(ROUNDS):
@@ -72,6 +72,6 @@ def _answer(question: Delivery, by: User) -> None:
 
 
 def _quietly(act: Act) -> None:
-    """The facts that may be in the way; any other failure is one."""
+    """Runs the act. The known exceptions may stop the act; any other failure fails the test."""
     with suppress(TaskIsTerminal, ContentChanged):
         act()

@@ -1,5 +1,5 @@
-"""Votes, answers, deadlines, roles, revisions, rules and steps of escalation of several processes
-have one response, and the agent is told nothing but the four statuses."""
+"""Several processes vote, answer, expire, change roles, revise, change rules and escalate. There is
+one response, and the agent reads only the four statuses."""
 
 from __future__ import annotations
 
@@ -121,7 +121,8 @@ def test_the_last_vote_against_the_deadline(two_of: None, processes: Processes) 
 
 
 def test_the_last_vote_against_a_lost_role(two_of: None, processes: Processes) -> None:
-    """The vote counted the other one, or it did not. A response names only those who counted."""
+    """The last vote either counts the other person's vote, or does not count it. A response names
+    only the people whose votes counted."""
     for _ in range(ROUNDS):
         Membership.objects.filter(user__email=BOB).update(role=Membership.Role.REVIEWER)
         delivery = asked(processes)
@@ -168,8 +169,8 @@ def test_the_last_vote_against_a_new_version(two_of: None, processes: Processes)
 def test_two_rules_for_one_delivery(
     key: ApiKey, make_rule: MakeRule, processes: Processes, alice: User, bob: User, carla: User
 ) -> None:
-    """Two rules match everything, and change places all the time: each delivery is by one of them
-    alone, its people and its quorum."""
+    """Two rules match everything, and change places all the time. The people and the quorum of each
+    delivery come from one of the two rules alone."""
     make_rule("A", people=[alice, bob], needed=2)
     make_rule("B", people=[carla, alice, bob], needed=3, must_wait=True)
 
@@ -191,8 +192,8 @@ def test_two_rules_for_one_delivery(
 def test_a_step_of_escalation_against_the_answer(
     key: ApiKey, make_rule: MakeRule, processes: Processes, alice: User, bob: User
 ) -> None:
-    """Two workers escalate what a person answers at the same moment: a step is before the answer,
-    or it is not taken."""
+    """Two workers escalate a delivery while a person answers it. A step comes before the answer, or
+    not at all."""
     make_rule(people=[alice], escalation=[EscalationStep(minutes=1, people=[bob.pk], role="")])
     later = timezone.now() + timedelta(minutes=2)
     added = 0

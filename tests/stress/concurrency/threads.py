@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -16,8 +17,9 @@ class Failed(Exception):
 
 
 def at_once(*actions: Callable[[], Made], within_seconds: float = 300) -> list[Made]:
-    """Starts each action in a thread of its own, all in the same moment. Returns what they
-    returned, in order; fails when one is not done `within_seconds` of the one before it."""
+    """Starts each action in a thread of its own, all in the same moment. Returns their results in
+    order. Fails if a thread still runs `within_seconds` after the thread before it in the order has
+    ended."""
     gate = threading.Barrier(len(actions))
     outcomes: dict[int, Any] = {}
     failures: list[BaseException] = []
@@ -53,3 +55,18 @@ def retried(request: Callable[[], Any]) -> Any:
         connection.close()
         if answer.status_code != 503:
             return answer
+
+
+def wait_for_a_lock() -> None:
+    """Waits until another connection waits for a lock of this transaction, on PostgreSQL."""
+    until = time.monotonic() + 30
+    with connection.cursor() as cursor:
+        while time.monotonic() < until:
+            cursor.execute(
+                "SELECT count(*) FROM pg_locks WHERE NOT granted"
+                " AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+            )
+            if cursor.fetchone() != (0,):
+                return
+            time.sleep(0.01)
+    raise AssertionError("The action waits for no lock.")

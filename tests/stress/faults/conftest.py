@@ -15,7 +15,7 @@ from tests.stress.faults.servers import NotHere, Postgres, RedisServer
 from tests.stress.faults.site import AgentAt, PersonAt, Site
 from tests.wake.callbacks.receiver import Receiver
 
-# A test before may have stopped what the connection led to.
+# An earlier test may have stopped the server of this connection.
 ALLOW = """
 from django.db import OperationalError
 while allowed:

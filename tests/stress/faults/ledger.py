@@ -1,5 +1,5 @@
-"""Records outside the server what agents and people were told, and compares it with the
-database."""
+"""Records outside the server what the server confirmed to agents and people. Compares this record
+with the database."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from tests.wake.callbacks.receiver import Received, Receiver
 @dataclass
 class Ledger:
     receivers: list[Receiver] = field(default_factory=list)
-    # The id that an agent was told for each Idempotency-Key, and whether it wants a callback.
+    # The ids of deliveries that agents received, by Idempotency-Key, and whether each delivery
+    # wants a callback.
     acknowledged: dict[str, str] = field(default_factory=dict)
-    # What a person was told is on its way, by the delivery's id.
+    # The answers that people saw confirmed, by the delivery's id.
     answered: dict[str, str] = field(default_factory=dict)
     with_callback: set[str] = field(default_factory=set)
     writing: threading.Lock = field(default_factory=threading.Lock)
 
-    def told_agent(self, once: str, pk: str, *, has_callback: bool) -> None:
+    def record_delivery(self, once: str, pk: str, *, has_callback: bool) -> None:
         with self.writing:
             assert self.acknowledged.setdefault(once, pk) == pk, "One key, one delivery."
             if has_callback:
                 self.with_callback.add(pk)
 
-    def told_person(self, pk: str, status: str) -> None:
+    def record_answer(self, pk: str, status: str) -> None:
         with self.writing:
             assert self.answered.setdefault(pk, status) == status, "One delivery, one answer."
 
@@ -44,8 +45,8 @@ class Ledger:
         return (self.answered.keys() & self.with_callback) - came
 
     def judge(self, agent: AgentAt) -> None:
-        """Everything acknowledged is stored; every answer with a callback is received, with one
-        constant id and byte-identical body; no delivery has two final answers."""
+        """Checks that everything acknowledged is stored, that every answer with a callback arrived
+        with one constant id and byte-identical body, and that no delivery has two final answers."""
         assert len(set(self.acknowledged.values())) == len(self.acknowledged)
         bodies = one_of_each(self.received)
         assert not self.missing

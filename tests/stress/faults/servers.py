@@ -25,11 +25,11 @@ BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: pa
 
 
 class NotHere(Exception):
-    """The server is not installed here or may not be started."""
+    """Says that the server is not installed here, or may not be started."""
 
 
 def program(name: str) -> str:
-    """Raises NotHere when the server cannot be started."""
+    """Returns the path of the program. Raises NotHere if the server cannot be started."""
     places = os.pathsep.join([os.environ.get("PATH", ""), *map(str, reversed(BINARIES))])
     if found := shutil.which(name, path=places):
         return found
@@ -37,7 +37,8 @@ def program(name: str) -> str:
 
 
 class Postgres:
-    """A cluster in a folder below /tmp: the way there must be open to the account that runs it."""
+    """Runs a cluster in a folder below /tmp, because the account that runs the cluster must have
+    access to the folder."""
 
     def __init__(self) -> None:
         # PostgreSQL refuses to run as root.
@@ -79,18 +80,19 @@ class Postgres:
         self._do("pg_ctl", "--wait", "--mode=immediate", "stop")
 
     def freeze(self) -> None:
-        """The kernel still takes connections and acknowledges bytes, and nothing comes back."""
+        """Stops the processes. The kernel still takes connections and acknowledges bytes, but
+        nothing comes back."""
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: int) -> None:
-        """To the postmaster first, so that it has no new children meanwhile."""
+        """Signals the postmaster first, so that it starts no new children meanwhile."""
         postmaster = (self.folder / "data/postmaster.pid").read_text().split()[0]
         os.kill(int(postmaster), number)
         for status in Path("/proc").glob("[0-9]*/stat"):
-            with suppress(OSError):  # it may have ended
+            with suppress(OSError):  # the process may have ended
                 if status.read_text().rpartition(")")[2].split()[1] == postmaster:
                     os.kill(int(status.parent.name), number)
 
@@ -130,7 +132,7 @@ class Postgres:
 
 
 class SmallDisk:
-    """A file system of its own, which can be filled to the last byte."""
+    """Mounts a file system of its own, which can be filled to the last byte."""
 
     def __init__(self, folder: Path, *, owner: str) -> None:
         folder.mkdir()

@@ -45,7 +45,7 @@ class Site(World):
 
 
 class AgentAt:
-    """Asks as the specification's clients do, and remembers every status code that it met."""
+    """Asks as the specification's clients do, and keeps every status code that it got."""
 
     def __init__(self, origin: str, key: str, *, agent_id: str = AGENT) -> None:
         self.agent_id = agent_id
@@ -64,7 +64,7 @@ class AgentAt:
             **fields,
         }
         headers = {"Idempotency-Key": once} if once else {}
-        return self._noted(self.client.post("/wake/v1/deliver", json=body, headers=headers))
+        return self._recorded(self.client.post("/wake/v1/deliver", json=body, headers=headers))
 
     def deliver(self, *, once: str, callback: str = "", **fields: Any) -> str:
         """Repeats with the same Idempotency-Key until it receives an id."""
@@ -79,12 +79,12 @@ class AgentAt:
             time.sleep(0.1)
 
     def get(self, pk: str) -> httpx.Response:
-        return self._noted(self.client.get(f"/wake/v1/response/{pk}"))
+        return self._recorded(self.client.get(f"/wake/v1/response/{pk}"))
 
     def sweep(self, **query: str) -> httpx.Response:
-        return self._noted(self.client.get("/wake/v1/responses", params=query))
+        return self._recorded(self.client.get("/wake/v1/responses", params=query))
 
-    def _noted(self, answer: httpx.Response) -> httpx.Response:
+    def _recorded(self, answer: httpx.Response) -> httpx.Response:
         self.codes[answer.status_code] += 1
         return answer
 
@@ -94,7 +94,7 @@ class PersonAt:
 
     def __init__(self, origin: str, email: str = "alice@example.com") -> None:
         self.client = httpx.Client(base_url=origin, timeout=60)
-        self.client.get("/login/")  # for its cookie
+        self.client.get("/login/")  # sets the CSRF cookie
         signed_in = self.post("/login/", username=email, password=PASSWORD, next="/")
         assert signed_in.status_code in {302, 303}, signed_in.text
 
@@ -115,6 +115,7 @@ class PersonAt:
 
 
 def hash_in(page: str) -> str:
-    """Of the content that an answer on this page is given to; empty where there is no form."""
+    """Returns the hash of the content that a form on this page answers, or an empty text if there
+    is no form."""
     match = re.search(r'name="content_hash" value="(\w+)"', page)
     return match[1] if match else ""

@@ -24,9 +24,9 @@ from wake.models import Delivery, Response
 
 pytestmark = pytest.mark.system
 
-UNLIMITED = 4_294_967_294  # pages, the most that SQLite allows
+UNLIMITED = 4_294_967_294  # in pages; SQLite allows no more
 
-# More than any page of the database has room for, and nothing that can be compressed.
+# No page of the database has room for so much, and it cannot be compressed.
 LONG = secrets.token_urlsafe(12_000)
 WORDS = f'Not yet: "quoted" <b>\nand a second line. {LONG}'
 
@@ -46,8 +46,8 @@ def form_in(page: str) -> dict[str, str]:
 
 @pytest.fixture
 def full_sqlite(db: None) -> Iterator[Callable[[bool], None]]:
-    """The database's own limit, which fails as a write to a full disk does. SQLite keeps it for one
-    connection, and requests open new ones."""
+    """Sets the database's own limit, at which a write fails as on a full disk. SQLite keeps the
+    limit for one connection, and requests open new ones."""
     pages = UNLIMITED
 
     def limit(**_: Any) -> None:
@@ -57,7 +57,7 @@ def full_sqlite(db: None) -> Iterator[Callable[[bool], None]]:
     def fill(is_full: bool) -> None:
         nonlocal pages
         with connection.cursor() as cursor:
-            cursor.execute("VACUUM")  # pages that other tests left free have room, too
+            cursor.execute("VACUUM")  # removes the room in pages that other tests left free
         pages = 1 if is_full else UNLIMITED
         limit()
 

@@ -33,7 +33,7 @@ def keep_delivering(parts: Parts, ledger: Ledger) -> Callable[[threading.Event],
             for number in count():
                 once = f"{threading.get_ident()}-{number}"
                 pk = agent.deliver(once=once, callback=ledger.receivers[0].url)
-                ledger.told_agent(once, pk, has_callback=True)
+                ledger.record_delivery(once, pk, has_callback=True)
                 if finished.wait(0.02):
                     return agent
         raise AssertionError
@@ -49,7 +49,7 @@ def test_the_server_reports_a_stopped_database_and_recovers(
     keep_delivering: Callable[[threading.Event], AgentAt],
 ) -> None:
     pk = agent_at.deliver(once="before", callback=ledger.receivers[0].url)
-    ledger.told_agent("before", pk, has_callback=True)
+    ledger.record_delivery("before", pk, has_callback=True)
     form = {**form_in(alice_at.read(pk).text), "status": "rejected", "feedback": "Not yet."}
     finished = threading.Event()
 
@@ -81,7 +81,7 @@ def test_the_server_reports_a_stopped_database_and_recovers(
     agents = at_once(*[lambda: keep_delivering(finished)] * SENDERS, at_the_end)
 
     assert alice_at.send(pk, **form).status_code == 303
-    ledger.told_person(pk, "rejected")
+    ledger.record_answer(pk, "rejected")
     for agent in agents:
         assert set(agent.codes) <= {200, 201, 503}
     assert eventually(lambda: not ledger.missing, seconds=60), parts.site.logs
@@ -92,8 +92,9 @@ def test_the_server_reports_a_stopped_database_and_recovers(
 def test_the_server_recovers_within_two_seconds(
     parts: Parts, agent_at: AgentAt, away_seconds: int
 ) -> None:
-    """Requests met its dead connections one by one, and waited a second for each pair of them: that
-    was slow each time, and a busy machine is slow once."""
+    """Requests used to meet the dead connections one by one, and waited a second for each pair of
+    them. The waiting made every attempt slow, while a busy machine makes only some attempts
+    slow."""
 
     def seconds_until_served(attempt: int) -> float:
         at_once(*[agent_at.post] * 16)  # so that there are many connections

@@ -1,5 +1,5 @@
-"""Redis refused, frozen and restarted (docs/reliability.md, Other promises, 3): no
-request waits for it, and missed work is done when it is back."""
+"""Redis is refused, frozen and restarted (docs/reliability.md, Other promises, 3). No request waits
+for Redis, and missed work is done when Redis is back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from tests.wake.callbacks.world import eventually
 
 pytestmark = pytest.mark.system
 
-# Its time-outs are 0.2 s for a limit, which is then skipped, and one and two for the wake-up.
+# A rate limit waits 0.2 s for Redis and is then skipped. A wake-up of a worker waits one or two
+# seconds.
 AT_NORMAL_SPEED = 1.0
 SWEEPS, SWEEPS_NO_MORE = "this worker sweeps by itself", "this worker's sweeper stops"
 NOT_TOLD, ENDED = "Couldn't ack", "this worker takes none"
@@ -45,10 +46,10 @@ def test_without_redis_work_continues_and_callbacks_follow(
         once = f"{trouble}-{number}"
         started = time.monotonic()
         pk = agent_at.deliver(once=once, callback=ledger.receivers[0].url)
-        ledger.told_agent(once, pk, has_callback=True)
+        ledger.record_delivery(once, pk, has_callback=True)
         assert agent_at.get(pk).json()["status"] == "pending"
         assert alice_at.answer(pk, feedback="Yes.").status_code == 303
-        ledger.told_person(pk, "approved")
+        ledger.record_answer(pk, "approved")
         took.append(time.monotonic() - started)
 
     begin(parts)
@@ -78,9 +79,9 @@ def test_while_redis_is_away_workers_sweep_by_themselves(
     def deliver_and_answer(number: int) -> None:
         once = f"silence-{trouble}-{number}"
         pk = agent_at.deliver(once=once, callback=ledger.receivers[0].url)
-        ledger.told_agent(once, pk, has_callback=True)
+        ledger.record_delivery(once, pk, has_callback=True)
         assert alice_at.answer(pk).status_code == 303
-        ledger.told_person(pk, "approved")
+        ledger.record_answer(pk, "approved")
 
     begin(parts)
     try:
@@ -105,14 +106,14 @@ def test_while_redis_is_away_workers_sweep_by_themselves(
 def test_a_worker_that_starts_without_redis_sweeps_by_itself(
     parts: Parts, ledger: Ledger, agent_at: AgentAt, alice_at: PersonAt
 ) -> None:
-    """Its sweeper ends with it, even by kill -9."""
+    """The sweeper of a worker ends with the worker, even after kill -9."""
     pk = agent_at.deliver(once="no-redis", callback=ledger.receivers[0].url)
-    ledger.told_agent("no-redis", pk, has_callback=True)
+    ledger.record_delivery("no-redis", pk, has_callback=True)
     parts.site.stop(signal.SIGKILL)
     parts.redis.kill()
     try:
         assert alice_at.answer(pk).status_code == 303
-        ledger.told_person(pk, "approved")
+        ledger.record_answer(pk, "approved")
         parts.site.start_unready_worker()
 
         assert eventually(lambda: not ledger.missing, seconds=60), parts.site.logs
@@ -142,9 +143,9 @@ def test_a_busy_worker_takes_jobs_again_after_a_redis_outage(
     assert eventually(lambda: parts.site.logs.count(NOT_TOLD) > not_told, seconds=20)
     parts.redis.start()
     pk = agent_at.deliver(once="hands-full", callback=ledger.receivers[0].url)
-    ledger.told_agent("hands-full", pk, has_callback=True)
+    ledger.record_delivery("hands-full", pk, has_callback=True)
     assert alice_at.answer(pk).status_code == 303
-    ledger.told_person(pk, "approved")
+    ledger.record_answer(pk, "approved")
 
     assert eventually(lambda: not ledger.missing, seconds=12), parts.site.logs
     assert parts.site.logs.count(ENDED) == ended
@@ -154,7 +155,7 @@ def sweepers_of(parts: Parts) -> list[Path]:
     """Returns the processes that sweep for workers of this Redis."""
     lines = []
     for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it may have ended
+        with suppress(OSError):  # the process may have ended
             is_sweeper = b"wake.server.work.sweeper" in (process / "cmdline").read_bytes()
             if is_sweeper and parts.redis.url.encode() in (process / "environ").read_bytes():
                 lines.append(process)

@@ -1,4 +1,5 @@
-"""The drill of docs/operations.md: back up, destroy, restore, verify, and the callbacks go on.
+"""The drill of docs/operations.md works: back up, destroy, restore and verify, and the callbacks go
+on.
 
 The commands are the document's own.
 """
@@ -27,7 +28,7 @@ OPERATIONS = (HOME / "docs/operations.md").read_text()
 
 
 def drill(database: str) -> dict[str, str]:
-    """Returns the commands of one of its two code blocks, by the comment above each."""
+    """Returns the commands of one of the document's two code blocks, by the comment above each."""
     match = re.search(rf"The drill on {database}:\n\n```sh\n(.*?)```", OPERATIONS, re.DOTALL)
     assert match, database
     steps = re.findall(r"^# (.+)\n((?:[^#\n].*\n)+)", match[1], re.MULTILINE)
@@ -35,7 +36,8 @@ def drill(database: str) -> dict[str, str]:
 
 
 def do(commands: str, *, folder: Path, **environment: str) -> str:
-    """What it printed; with the programs of this virtual environment and of PostgreSQL."""
+    """Runs the commands with the programs of this virtual environment and of PostgreSQL, and
+    returns what they printed."""
     places = [str(Path(sys.executable).parent), *map(str, reversed(BINARIES)), os.environ["PATH"]]
     done = subprocess.run(
         ["/bin/sh", "-euc", commands.replace("manage.py", str(HOME / "manage.py"))],
@@ -55,11 +57,11 @@ def test_on_postgresql(
     receiver = ledger.receivers[0]
     for number in range(4):
         pk = agent_at.deliver(once=f"kept {number}", callback=receiver.url)
-        ledger.told_agent(f"kept {number}", pk, has_callback=True)
-    parts.site.stop()  # callbacks stop here
+        ledger.record_delivery(f"kept {number}", pk, has_callback=True)
+    parts.site.stop()  # from here on, no callback is sent
     for pk in list(ledger.acknowledged.values())[:2]:
         assert alice_at.answer(pk).status_code == 303
-        ledger.told_person(pk, "approved")
+        ledger.record_answer(pk, "approved")
     steps = drill("PostgreSQL")
     environment = {
         **parts.site.env,
@@ -76,12 +78,12 @@ def test_on_postgresql(
     parts.site.start_worker()
     parts.site.start_beat()
 
-    assert "unbroken" in verified or "the chain has no entries yet" in verified
+    assert "unbroken" in verified or "it has no entries yet" in verified
     assert eventually(lambda: not ledger.missing, seconds=60), parts.site.logs
     ledger.judge(agent_at)
 
 
-@pytest.mark.once  # it brings its own SQLite
+@pytest.mark.once  # the test brings its own SQLite
 def test_on_sqlite(tmp_path: Path, receiver: Receiver) -> None:
     data = tmp_path / "data"
     world = World(data, server="", hold_seconds=0)
@@ -98,7 +100,7 @@ def test_on_sqlite(tmp_path: Path, receiver: Receiver) -> None:
     do(SEND, folder=tmp_path, **world.env)
 
     assert "ok" in verified
-    assert "unbroken" in verified or "the chain has no entries yet" in verified
+    assert "unbroken" in verified or "it has no entries yet" in verified
     assert sorted(request.json["delivery_id"] for request in receiver.received) == sorted(answered)
 
 

@@ -15,15 +15,15 @@ from django.db import close_old_connections
 
 from wake.wsgi import application
 
-# The same examples on every run, so that what one finds can be found again; HOSTILE_EXAMPLES=5000
-# looks for new ones.
+# Every run has the same examples, so that a failure can be found again. HOSTILE_EXAMPLES=5000 looks
+# for new ones.
 MORE = int(os.environ.get("HOSTILE_EXAMPLES", "0"))
 # `make test` runs all examples on one database, and a fifth of them on the other (tests/suite.py).
 SHARE = 5 if os.environ.get("WAKE_TEST_FEWER_EXAMPLES") else 1
 
 
 def examples(count: int) -> int:
-    """Returns how many examples of this run a test gets that has `count` of them in all."""
+    """Returns how many of a test's `count` examples this run takes."""
     return MORE or count // SHARE
 
 
@@ -46,7 +46,8 @@ def ask(
     headers: Mapping[str, str] | None = None,
     body: bytes = b"",
 ) -> Answer:
-    """`path` and `query` as they stand in the request line; header values in latin-1."""
+    """Sends a request. `path` and `query` are as in the request line, and header values are in
+    latin-1."""
     environ: dict[str, Any] = {
         "REQUEST_METHOD": method,
         "SCRIPT_NAME": "",
@@ -81,8 +82,8 @@ def ask(
 
 
 def keep_the_connection() -> None:
-    """As Django's own test client does it, and undoes it after each of its own requests: one that
-    ends does not end the test's transaction."""
+    """Keeps the connection after a request, so that the test's transaction goes on. Django's own
+    test client does the same, and undoes it after each of its requests."""
     request_started.disconnect(close_old_connections)
     request_finished.disconnect(close_old_connections)
 

@@ -58,9 +58,9 @@ def test_every_answer_is_documented(
 ) -> None:
     documented = schema.find_operation_by_id(operation)
     case: Case[Any] = data.draw(documented.as_strategy(mode))
-    case.query.pop("wait", None)  # a long poll that is granted would only wait
+    case.query.pop("wait", None)  # a granted long poll would only wait
     for name in [name for name in case.headers if name.lower() == "host"]:
-        del case.headers[name]  # the name of another server is refused before the API
+        del case.headers[name]  # the server refuses another server's name before the API
     if operation == "response":
         case.path_parameters["delivery_id"] = data.draw(
             st.sampled_from([pk, *case.path_parameters.values()])

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from accounts.models import ApiKey, User
 from inbox.answering.editing import edits
-from inbox.urls import urlpatterns
-from relay.pages import urls
+from tests.fixtures.patterns import page_patterns
 from tests.fixtures.strict_client import Client
 from tests.stress.hostile.asking import ask, examples
 from tests.stress.hostile.test_bodies import GOOD, NASTY, as_json, texts, values
@@ -28,13 +27,11 @@ EXAMPLES = examples(40)
 # Signing in and mail have tests and limits of their own.
 ELSEWHERE = re.compile("log(in|out)|password|sign|reset|code|second|sessions")
 PAGES: list[URLPattern] = [
-    each
-    for each in [*urlpatterns, *urls.urlpatterns]
-    if each.name and not ELSEWHERE.search(each.name)
+    each for each in page_patterns() if each.name and not ELSEWHERE.search(each.name)
 ]
 TEMPLATES = "".join(
     path.read_text()
-    for app in ("inbox", "relay")
+    for app in ("accounts", "inbox", "pages", "relay")
     for path in Path("templates", app).rglob("*.html")
 )
 FIELDS = sorted({"q", "before", "details", *re.findall(r'\bname="(\w+)"', TEMPLATES)})
@@ -68,7 +65,7 @@ typed = st.one_of(
 
 @pytest.fixture
 def alices(alice: User, settings: Any) -> Client:
-    """Without a rescue: what fails in a view fails here."""
+    """Returns a browser that raises what fails in a view."""
     settings.WAKE_QUOTA_LIVE = (3_600_000, 1_000_000)
     client = Client()
     client.force_login(alice)
@@ -110,7 +107,8 @@ def test_any_delivery_is_a_page_and_can_be_edited(
 
 
 def _cleaned(value: Any) -> Any:
-    """Without what no delivery may have, so that more of them become pages."""
+    """Returns the value without parts that every delivery is refused for, so that more deliveries
+    are stored and shown on pages."""
     text = json.dumps(value, allow_nan=True)
     for refused in (r"\\u0000", r"\\u[dD][89a-fA-F]..", r"-?\d{18,}[.\deE+]*", "NaN", "-?Infinity"):
         text = re.sub(refused, "1" if "u" not in refused else "", text)
@@ -121,7 +119,8 @@ def _cleaned(value: Any) -> Any:
 
 
 def _path(page: URLPattern, pk: str, data: Any) -> str:
-    """With an id that is there, one that is not, or a number or word where one belongs."""
+    """Returns the path with an id that exists, with one that does not, or with a number or word in
+    its place."""
     filled = str(page.pattern)
     for converter in re.findall(r"<[^>]+>", filled):
         if converter.startswith("<uuid"):

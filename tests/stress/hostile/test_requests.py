@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 BODY = as_json(GOOD, escaped=True)
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get", ""]
-# A server lets no line break and no NUL through; any other latin-1 character may come.
+# A server lets no line break and no NUL through. Any other latin-1 character may come.
 header_values = st.text(st.characters(max_codepoint=255, exclude_characters="\r\n\x00"))
 parameters = st.sampled_from(["agent_id", "status", "since", "limit", "wait", "format", "x", ""])
 instants = st.one_of(
@@ -43,7 +43,7 @@ query_values = st.one_of(
 @example([("status", b",".join([b"pending"] * 20_000))])
 @example([("x", b"")] * 1_500)
 def test_any_parameters(judged: Judged, query: list[tuple[str, bytes]]) -> None:
-    # A long poll that is granted would only wait.
+    # A granted long poll would only wait.
     granted = [(name, value) for name, value in query if name != "wait" or len(value) > 2]
 
     for path in ["/wake/v1/responses", "/wake/v1/response/17"]:
@@ -108,9 +108,9 @@ def test_any_delivery_id(judged: Judged, text: str) -> None:
 @example({"Range": "bytes=0-1"})
 @example({"Host": "evil.example"})
 def test_any_headers(judged: Judged, headers: dict[str, str]) -> None:
-    """A charset that Python cannot decode with ended in a bare 500 before any view ran.
+    """A charset with which Python cannot decode used to end in a bare 500 before any view ran.
 
-    Another Host than the server's own is refused.
+    A Host other than the server's own is refused.
     """
     posted = judged("POST", "/wake/v1/deliver", headers=headers, body=BODY)
     swept = judged("GET", "/wake/v1/responses", headers=headers, query="agent_id=%41")
@@ -141,7 +141,7 @@ def test_any_authorization(key: ApiKey, text: str) -> None:
 
 @given(st.sampled_from(["", "0", "-1", "1", "9" * 30, "9" * 5_000, "x", "1.5", "\xb2"]))
 def test_any_content_length(judged: Judged, length: str) -> None:
-    """A server would not let these through; they must not hurt all the same."""
+    """A server would not let these header values through, but they must do no harm."""
     answer = judged("POST", "/wake/v1/deliver", headers={"Content-Length": length}, body=BODY)
 
     assert answer.status in {201, 400, 413}

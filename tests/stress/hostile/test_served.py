@@ -38,7 +38,7 @@ def origin(db: None, request: pytest.FixtureRequest) -> Iterator[str]:
 def test_the_server_survives_any_bytes(
     origin: str, caller: AgentClient, subtests: pytest.Subtests
 ) -> None:
-    """One server for all of them: each must leave it able to answer the next."""
+    """One server gets all these requests, and must still answer after each of them."""
     with httpx.Client(base_url=origin, headers=caller.headers, timeout=60) as client:
         body = json.dumps(caller.payload()).encode()
 
@@ -108,5 +108,5 @@ def _status_of_a_large_body(origin: str, caller: AgentClient) -> int:
             f"{origin}/wake/v1/deliver", headers=caller.headers, content=chunks, timeout=60
         ).status_code
     except httpx.WriteError:
-        # The answer came while we still wrote, and the connection was closed behind it.
+        # The server answered while the test was still writing, and then closed the connection.
         return 413

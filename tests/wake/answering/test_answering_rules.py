@@ -10,14 +10,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts.access.members import NoLongerOwner
 from accounts.audit import person
 from accounts.models import AuditEvent, Team, User
-from accounts.people.members import NoLongerOwner
 from tests.fixtures.answering_rules import answering_terms
 from tests.types import Answer, MakeAnsweringRule, MakeDelivery
 from wake.answering import results, rules
 from wake.answering.results import results_of
-from wake.answering.trials import note_and_answer
+from wake.answering.trials import record_and_answer
 from wake.assignment.rules import BadRule, RulesChanged
 from wake.models import AnsweringRule, AnsweringVersion
 
@@ -33,7 +33,7 @@ def tried(
     statuses = ["approved"] * agreed + ["rejected"] * other
     for status in statuses:
         answer(make_delivery(), status)
-    note_and_answer(at=timezone.now())
+    record_and_answer(at=timezone.now())
 
 
 def test_a_rule_begins_in_shadow(make_answering_rule: MakeAnsweringRule) -> None:
@@ -80,17 +80,15 @@ def test_the_newest_hundred_answers_count(
     make_answering_rule: MakeAnsweringRule,
     make_delivery: MakeDelivery,
     answer: Answer,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert results.NEWEST == 100
-    monkeypatch.setattr(results, "NEWEST", 2)
     rule, other = make_answering_rule(), make_answering_rule("Other", types=["question"])
     tried(rule, make_delivery, answer, agreed=0, other=1)
     tried(rule, make_delivery, answer, agreed=2)
     versions = list(AnsweringVersion.objects.of_team(rule.team_id))
 
     with CaptureQueriesContext(connection) as queries:
-        of_all = results.results_of_all(versions)
+        of_all = results.results_of_all(versions, newest=2)
 
     assert len(queries) == 1
     judged = {version.rule_id: of_all[version.pk] for version in versions}
@@ -152,7 +150,7 @@ def test_a_team_has_at_most_twenty(make_answering_rule: MakeAnsweringRule) -> No
     for number in range(20):
         make_answering_rule(f"Rule {number}")
 
-    with pytest.raises(rules.TooManyRules):
+    with pytest.raises(rules.TooManyAnsweringRules):
         make_answering_rule()
 
 

@@ -1,9 +1,8 @@
-"""A rule notes what it would approve, and once it is on it approves it."""
+"""In its dry run, a rule records what it would approve. Once the rule is on, it approves."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -16,25 +15,21 @@ from accounts.agents import registration
 from accounts.audit import SYSTEM, person
 from accounts.models import Agent, AuditEvent, Membership, Team, User
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.answering_rules import run_rules
 from tests.types import Answer, MakeAnsweringRule, MakeDelivery, MakeRule
 from wake import wire
-from wake.answering import rules, trials
+from wake.answering import rules
 from wake.answering.results import results_of
-from wake.answering.trials import is_in_sample, note_and_answer
 from wake.mcp import wording
 from wake.models import AnsweringRule, AnsweringVersion, Callback, Delivery, Response, Trial
-from wake.responses import release, release_due, respond, take_back
+from wake.responses import release, release_due, respond
+from wake.undo import take_back
 
 HOURS = timedelta(hours=1)
 
 
-@pytest.fixture(autouse=True)
-def no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "SAMPLE", 2**256)
-
-
 def work() -> int:
-    return note_and_answer(at=timezone.now())
+    return run_rules(at=timezone.now())
 
 
 def test_a_rule_in_shadow_notes_what_it_would_approve(
@@ -78,15 +73,13 @@ def test_a_rule_that_is_on_approves(
 def test_what_a_rule_approves_is_held_from_when_it_was_approved(
     make_answering_rule: MakeAnsweringRule,
     make_delivery: MakeDelivery,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The job may have read deliveries for seconds before."""
+    """The job may have read deliveries for seconds before it approves."""
     make_answering_rule(on=True)
     make_delivery()
     at = timezone.now()
-    monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=iter([7.0, 11.0]).__next__))
 
-    assert trials.note_and_answer(at=at) == 1
+    assert run_rules(at=at, clock=iter([7.0, 11.0]).__next__) == 1
 
     response = Response.objects.get()
     assert response.answered_at == at + timedelta(seconds=4)
@@ -149,7 +142,7 @@ def test_some_deliveries_are_for_people_alone(
 def test_a_revision_is_for_people(
     make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
-    """An agent could otherwise send again what a person rejected, until a rule approves it."""
+    """Otherwise an agent could send a rejected delivery again until a rule approves it."""
     first = make_delivery()
     answer(first, "rejected")
     make_answering_rule(on=True)
@@ -211,57 +204,11 @@ def test_what_came_before_the_rule_is_not_its_own(
         by=person(User.objects.get(email="alice@example.com")),
         at=timezone.now(),
     )
-    answer(earlier)  # moves its stamp, so that it is read again
+    answer(earlier)  # this moves the delivery's stamp, so that the delivery is read again
 
     assert work() == 0
 
     assert [trial.delivery for trial in Trial.objects.all()] == [shadowed]
-
-
-def test_a_sample_goes_to_people(
-    make_answering_rule: MakeAnsweringRule,
-    make_delivery: MakeDelivery,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(trials, "SAMPLE", 2)
-    make_answering_rule(on=True)
-    deliveries = [make_delivery(headline=f"Question {number}") for number in range(40)]
-    sampled = [each for each in deliveries if is_in_sample(each)]
-
-    work()
-
-    assert 0 < len(sampled) < 40
-    left = Trial.objects.filter(approved_at__isnull=True)
-    assert {(each.delivery, each.due_at) for each in left} == {(each, None) for each in sampled}
-
-
-def test_the_same_content_stays_in_the_sample_for_a_day(
-    make_delivery: MakeDelivery, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Otherwise an agent could deliver it again until a rule approves it."""
-    monkeypatch.setattr(trials, "SAMPLE", 2)
-    noon = datetime(2026, 5, 4, 12, tzinfo=UTC)
-    headlines = [f"Question {number}" for number in range(40)]
-
-    first, again, next_day = (
-        [is_in_sample(make_delivery(headline=each, at=noon + hours * HOURS)) for each in headlines]
-        for hours in (0, 11, 12)
-    )
-
-    assert first == again
-    assert first != next_day
-
-
-def test_the_sample_depends_on_a_secret(
-    make_delivery: MakeDelivery, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
-    monkeypatch.setattr(trials, "SAMPLE", 2)
-    deliveries = [make_delivery(headline=f"Question {number}") for number in range(40)]
-    before = [is_in_sample(each) for each in deliveries]
-
-    settings.SECRET_KEY = "another"
-
-    assert [is_in_sample(each) for each in deliveries] != before
 
 
 def test_a_rule_approves_at_most_so_many_a_day(
@@ -272,10 +219,10 @@ def test_a_rule_approves_at_most_so_many_a_day(
     for _ in range(3):
         make_delivery(at=noon)
 
-    assert note_and_answer(at=noon) == 2
-    assert note_and_answer(at=noon + 11 * HOURS) == 0, "the third is for people"
+    assert run_rules(at=noon) == 2
+    assert run_rules(at=noon + 11 * HOURS) == 0, "the third is for people"
     make_delivery(at=noon + 12 * HOURS)
-    assert note_and_answer(at=noon + 12 * HOURS) == 1, "a new day"
+    assert run_rules(at=noon + 12 * HOURS) == 1, "a new day"
     rule.refresh_from_db()
     assert rule.counted == 1
 
@@ -285,7 +232,7 @@ def test_a_rule_ends(make_answering_rule: MakeAnsweringRule, make_delivery: Make
     make_answering_rule(on=True, expires_at=now + HOURS)
     make_delivery()
 
-    assert note_and_answer(at=now + HOURS) == 0
+    assert run_rules(at=now + HOURS) == 0
     assert not Response.objects.exists()
 
 
@@ -294,16 +241,13 @@ def test_a_rule_that_is_off_approves_nothing_more(
     make_answering_rule: MakeAnsweringRule,
     make_delivery: MakeDelivery,
     alice: User,
-    monkeypatch: pytest.MonkeyPatch,
     shadow: bool,
 ) -> None:
     rule = make_answering_rule(on=True)
     make_delivery()
-    # Noted while the rule is on, and due.
-    monkeypatch.setattr(trials, "ANSWERS_AT_ONCE", 0)
-    work()
+    # The trial is recorded while the rule is on, and is due.
+    run_rules(at=timezone.now(), at_once=0)
     assert Trial.objects.get().due_at is not None
-    monkeypatch.setattr(trials, "ANSWERS_AT_ONCE", 9)
 
     rules.turn_off(rule, shadow=shadow, version=1, by=person(alice), at=timezone.now())
 
@@ -331,10 +275,10 @@ def test_a_delivery_that_waits_no_more_is_left(
     make_answering_rule(on=True)
     first = make_delivery()
     make_delivery(supersedes=first.pk)
-    make_delivery(timeout_seconds=60)  # it is over by then
+    make_delivery(timeout_seconds=60)  # the delivery has expired by then
     waiting = make_delivery()
 
-    assert note_and_answer(at=timezone.now() + HOURS) == 1
+    assert run_rules(at=timezone.now() + HOURS) == 1
     assert Response.objects.get().delivery == waiting
 
 

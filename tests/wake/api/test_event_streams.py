@@ -1,4 +1,4 @@
-"""A stream outlives its view, and gives back what it holds however it ends."""
+"""A stream lives longer than its view, and gives back what it holds, however it ends."""
 
 from __future__ import annotations
 
@@ -57,9 +57,14 @@ def app_with(stream: Ticks, *, start: Any = START) -> Any:
 
 @async_to_sync
 async def call(
-    app: Any, *, leaves: Callable[[list[Message]], bool] = lambda sent: False, stalls: bool = False
+    app: Any,
+    *,
+    leaves: Callable[[list[Message]], bool] = lambda sent: False,
+    stalls: bool = False,
+    **limits: float,
 ) -> list[Message]:
-    """Returns what was sent. The client leaves as soon as `leaves` says so."""
+    """Calls the application and returns what it sent. The client leaves as soon as `leaves` is
+    true."""
     sent: list[Message] = []
 
     async def receive() -> Message:
@@ -73,7 +78,7 @@ async def call(
             await asyncio.sleep(60)
 
     async with asyncio.timeout(20):
-        await EventStreams(app)({"type": "http"}, receive, send)
+        await EventStreams(app, **limits)({"type": "http"}, receive, send)
     return sent
 
 
@@ -114,11 +119,10 @@ def test_a_connection_that_breaks_ends_its_stream() -> None:
     assert (stream.closes, stream.has_ended) == (1, True)
 
 
-def test_a_client_that_reads_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_streams, "SEND_SECONDS", 0.02)
+def test_a_client_that_reads_nothing_is_cut_off() -> None:
     stream = Ticks(b"one", b"two")
 
-    sent = call(app_with(stream), stalls=True)
+    sent = call(app_with(stream), stalls=True, seconds=0.02)
 
     assert bodies(sent) == [(b"", True), (b"one", True)]
     assert (stream.closes, stream.has_ended) == (1, True)

@@ -1,4 +1,4 @@
-"""A watch looks after all of its streams, also while it is notified of others all the time."""
+"""A watch looks after all of its streams, also while others notify it all the time."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class Stream:
         self.looks = 0
         self.looked_twice = asyncio.Event()
 
-    def note(self, found: set[str]) -> None:
+    def notify(self, found: set[str]) -> None:
         self.looks += 1
         if self.looks > 1:
             self.looked_twice.set()
 
 
 class BusyStream(Stream):
-    """Is notified again as soon as it was looked after."""
+    """Sends the next notification as soon as the watch has looked after the stream."""
 
-    def note(self, found: set[str]) -> None:
-        super().note(found)
+    def notify(self, found: set[str]) -> None:
+        super().notify(found)
         notifications._wake([f"test:{self.keys[0]}"])
 
 

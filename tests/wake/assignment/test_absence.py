@@ -1,4 +1,4 @@
-"""What is assigned to a person who is away goes to their deputy, too, until the absence ends."""
+"""Deliveries for a person who is away go to their deputy, too, until the absence ends."""
 
 from __future__ import annotations
 

@@ -8,9 +8,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from accounts.access import members
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey, AuditEvent, Membership, User
-from accounts.people import members
 from tests.fixtures.agent_client import AgentClient
 from tests.types import MakeDelivery, MakeRule
 from tests.wake.mcp.client import McpClient
@@ -165,7 +165,8 @@ def test_a_refused_delivery_assigns_nothing(
 
 
 def test_statements_of_a_delivery(make_rule: MakeRule, caller: AgentClient, bob: User) -> None:
-    """A team without rules pays no statement, and neither does a team whose rules do not match."""
+    """A delivery takes no additional statement in a team without rules, or in a team whose rules do
+    not match."""
 
     def count() -> int:
         with CaptureQueriesContext(connection) as queries:

@@ -18,7 +18,8 @@ from wake.assignment.escalation import escalate_due
 from wake.assignment.taking import take
 from wake.models import Delivery
 from wake.models.rules import EscalationStep
-from wake.responses import respond, take_back
+from wake.responses import respond
+from wake.undo import take_back
 
 
 def step(minutes: int, *people: User, role: str = "") -> EscalationStep:
@@ -35,7 +36,7 @@ def after(delivery: Delivery, minutes: float) -> datetime:
 
 @pytest.fixture
 def waiting(make_rule: MakeRule, make_delivery: MakeDelivery, alice: User, bob: User) -> Delivery:
-    """A question to Alice, and after half an hour to Bob."""
+    """Creates a question to Alice that goes to Bob after half an hour."""
     make_rule(people=[alice], escalation=[step(30, bob)])
     return make_delivery(type="question", timeout_seconds=86_400)
 

@@ -106,7 +106,7 @@ def test_rules_that_are_off_removed_or_over_match_nothing(
 def test_a_change_reaches_a_process_that_remembers_key_and_rules(
     make_rule: MakeRule, key: ApiKey, team: Team, alice: User, bob: User
 ) -> None:
-    """Another process changed them: this one has the key and the rules in memory."""
+    """Another process changed the rules. This process has the key and the rules in memory."""
     fields: Any = {
         "agent_id": key.agent.agent_id,
         "provider": "claude",

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from accounts.access.members import NoLongerOwner
 from accounts.audit import person
 from accounts.models import Agent, AuditEvent, Membership, Team, User
-from accounts.people.members import NoLongerOwner
 from tests.fixtures.rules import terms_with
 from tests.types import MakeRule
 from wake.assignment import rules
@@ -88,7 +88,7 @@ def test_each_change_has_a_version_that_all_agents_have(
         rule, on=False, rules_version=first, by=person(alice), at=timezone.now() - timedelta(1)
     )
 
-    assert rules_version(team) == first + 1  # also when the clock went back
+    assert rules_version(team) == first + 1  # also if the clock goes back
     assert set(Agent.objects.values_list("rules_version", flat=True)) == {first + 1}
 
 
@@ -131,7 +131,7 @@ def test_only_owners_change_rules(team: Team, alice: User, bob: User) -> None:
 
 
 def test_a_team_has_at_most_fifty_rules(make_rule: MakeRule, bob: User) -> None:
-    for _ in range(rules.MOST_RULES):
+    for _ in range(rules.MAX_RULES):
         make_rule(people=[bob])
 
     with pytest.raises(TooManyRules):
@@ -186,7 +186,7 @@ def test_readers_and_outsiders_cannot_be_assigned(
 
 
 def test_a_deactivated_person_cannot_be_assigned(team: Team, alice: User, bob: User) -> None:
-    """The form may have been opened before."""
+    """The form may have been opened before the change."""
     User.objects.filter(pk=bob.pk).update(is_active=False)
 
     with pytest.raises(BadRule):

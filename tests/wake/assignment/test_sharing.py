@@ -29,7 +29,7 @@ Delivering = Callable[..., Delivery]
 
 @pytest.fixture
 def delivering(key: ApiKey) -> Delivering:
-    """Delivers in one statement, once a rule has matched before."""
+    """Delivers. If a rule has matched before, the delivery takes one statement."""
 
     def delivered(at: datetime | None = None) -> Delivery:
         now = at or timezone.now()

@@ -1,4 +1,5 @@
-"""An assignment blocks an answer only where the rule says "only they", and owners can take it."""
+"""An assignment keeps others from answering only if the rule says "only they". Owners can still
+take the delivery."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ from wake import wire
 from wake.assignment.votes import quorum_of
 from wake.deadlines import time_out_overdue
 from wake.models import Delivery, Draft, Response, Vote
-from wake.responses import AlreadyAnswered, release, respond, take_back
+from wake.responses import AlreadyAnswered, release, respond
+from wake.undo import take_back
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def carla(team: Team) -> User:
 
 @pytest.fixture
 def delivery(make_rule: MakeRule, make_delivery: MakeDelivery, bob: User, carla: User) -> Delivery:
-    """A question that two people must approve."""
+    """Creates a question that two people must approve."""
     make_rule(role="owner", needed=2)
     return make_delivery(type="question", timeout_seconds=86_400)
 
@@ -294,7 +295,7 @@ def test_a_poll_says_what_is_missing(
 def test_a_held_answer_counts_no_last_vote(
     delivery: Delivery, caller: AgentClient, alice: User, bob: User
 ) -> None:
-    """The person can still undo it, and an agent must not act on it before."""
+    """The person can still undo the vote, and an agent must not act on it before that."""
     say(delivery, alice)
     response = say(delivery, bob)
     assert isinstance(response, Response)

@@ -13,6 +13,7 @@ from tests.fixtures.agent_client import AgentClient
 from tests.types import MakeDelivery, MakeRule
 from wake.assignment import rules
 from wake.models import Delivery
+from wake.proof.digest import content_digest, content_of
 
 
 @pytest.mark.parametrize(
@@ -84,14 +85,15 @@ def test_each_of_a_batch_is_told(make_rule: MakeRule, caller: AgentClient) -> No
 
 
 def test_people_answer_what_applies(make_rule: MakeRule, make_delivery: MakeDelivery) -> None:
-    """The hash is of what the page says."""
+    """The digest belongs to the words on the page."""
     before = make_delivery(timeout_seconds=60, on_timeout="proceed")
     make_rule(role="owner", must_wait=True)
 
     waits = make_delivery(timeout_seconds=60, on_timeout="proceed")
-    itself = make_delivery(timeout_seconds=60, on_timeout="hold")
 
-    assert waits.content_hash == itself.content_hash != before.content_hash
+    for delivery, plan in ((before, "proceed"), (waits, "hold")):
+        assert content_of(delivery, files=[])["on_timeout"] == plan
+        assert delivery.content_hash == content_digest(delivery, files=[])
 
 
 def test_a_later_change_of_the_rule_changes_no_delivery(

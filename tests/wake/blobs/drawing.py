@@ -1,4 +1,4 @@
-"""Draws pictures, and makes what looks like one."""
+"""Draws pictures, and makes files that look like pictures."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def png_of_size(width: int, height: int, *, body: bytes = b"") -> bytes:
 
 
 def bomb() -> bytes:
-    """Returns a PNG of 250 kB that would take 250 MB: all of it is one colour.
+    """Returns a PNG of 250 kB that would take 250 MB. All of it is one colour.
 
-    A thousand rows are compressed once and repeated, which a full flush allows, because to compress
-    65,000 takes a second.
+    A thousand rows are compressed once and repeated, which a full flush allows. Compressing 65,000
+    rows takes a second.
     """
     rows = (b"\x00" + bytes(32_000 // 8)) * 1_000
     compressor = zlib.compressobj(9)

@@ -1,13 +1,13 @@
-"""A delivery keeps the blobs that its blocks name, and costs no statement more without them."""
+"""A delivery keeps the blobs that its blocks name. A delivery without blobs takes no additional
+statement."""
 
 from __future__ import annotations
 
 import json
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
-import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -135,13 +135,12 @@ def test_a_delivery_that_is_refused_attaches_nothing(caller: AgentClient, settin
     assert UploadedBlob.objects.get().expires_at is not None
 
 
-def test_a_delivery_has_a_limited_number_of_blobs(
-    caller: AgentClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(references, "MOST_ATTACHMENTS", 2)
-    ids = [uploaded(caller, bytes([number])) for number in range(3)]
+def test_a_delivery_has_a_limited_number_of_blobs() -> None:
+    ids = [uuid4() for _ in range(references.MAX_ATTACHMENTS + 1)]
 
-    assert attached(caller.deliver(details=page(*map(file, ids)))) == set(ids[:2])
+    named = references.blob_ids(json.dumps(page(*(file(str(id)) for id in ids))))
+
+    assert named == ids[: references.MAX_ATTACHMENTS]
 
 
 def test_a_delivery_without_blobs_costs_no_statement_more(

@@ -1,18 +1,18 @@
-"""Pictures are decoded within limits and written again, so that only pixels are left."""
+"""Pictures are decoded within limits and re-encoded, so that only pixels are left."""
 
 from __future__ import annotations
 
-import threading
 import tracemalloc
 from typing import Any
 
 import pytest
 from PIL import Image
 
+from tests.fixtures.occupied import occupied
 from tests.wake.blobs import drawing
 from tests.wake.blobs.drawing import animated, chunks, drawn, opened
 from wake.blobs import pictures
-from wake.blobs.pictures import MOST_PIXELS, NotShowable, TooManyPictures, rewritten
+from wake.blobs.pictures import MAX_PIXELS, NotShowable, TooManyPictures, rewritten
 
 pytestmark = pytest.mark.once
 
@@ -40,7 +40,7 @@ def test_a_picture_is_written_again(format: str, options: dict[str, Any], media_
 
 @pytest.mark.parametrize(("lossless", "media_type"), [(False, "image/jpeg"), (True, "image/png")])
 def test_metadata_does_not_change_the_format_of_a_webp(lossless: bool, media_type: str) -> None:
-    """It makes an extended file. As a PNG, a photograph took five times the room."""
+    """Metadata makes an extended file. As a PNG, a photograph used to take five times the room."""
     exif = Image.Exif()
     exif[0x010E] = "taken-at-home"
     sent = drawn("WEBP", exif=exif, lossless=lossless)
@@ -162,7 +162,7 @@ def test_damaged_bytes_are_refused_or_shown_but_raise_nothing_else(format: str) 
     "content",
     [
         pytest.param(drawing.png_of_size(2**31 - 1, 2**31 - 1), id="a huge PNG"),
-        pytest.param(drawing.png_of_size(MOST_PIXELS, 1), id="a long line"),
+        pytest.param(drawing.png_of_size(MAX_PIXELS, 1), id="a long line"),
         pytest.param(drawing.png_of_size(4_097, 4_096), id="one row too many"),
         pytest.param(drawing.webp_of_size(16_383, 16_383), id="a huge WebP"),
         pytest.param(
@@ -202,12 +202,10 @@ def test_the_first_picture_of_a_stereo_photograph_is_shown() -> None:
     assert (picture.media_type, picture.is_animated) == ("image/jpeg", False)
 
 
-def test_few_uploads_wait_while_a_picture_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    places = threading.BoundedSemaphore(1)
-    monkeypatch.setattr(pictures, "_places", places)
+def test_few_uploads_wait_while_a_picture_is_decoded() -> None:
+    with occupied(pictures._places, leaving=1):
+        with pictures.place_in_queue(), pytest.raises(TooManyPictures), pictures.place_in_queue():
+            pass
 
-    with pictures.place_in_queue(), pytest.raises(TooManyPictures), pictures.place_in_queue():
-        pass
-
-    with pictures.place_in_queue():
-        pass
+        with pictures.place_in_queue():
+            pass

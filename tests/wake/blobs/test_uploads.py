@@ -1,4 +1,4 @@
-"""Agents upload files: once each, within the quota of the key and the room of the team."""
+"""Agents upload each file once, within the quota of the key and the room of the team."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from django.utils import timezone
 
 from accounts.agents import quota
 from accounts.models import Agent, ApiKey, AuditEvent, Team
+from tests.fixtures import wrapped
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.occupied import occupied
 from tests.wake.blobs import drawing
 from tests.wake.blobs.drawing import animated, drawn, opened
 from wake.blobs import pictures
@@ -174,14 +176,13 @@ def test_uploads_count_in_the_quota_of_deliveries(caller: AgentClient, settings:
     assert UploadedBlob.objects.count() == 1
 
 
-def test_a_key_without_quota_has_nothing_decoded(
-    caller: AgentClient, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_without_quota_has_nothing_decoded(caller: AgentClient, settings: Any) -> None:
     settings.WAKE_QUOTA_LIVE = (60, 1)
     caller.deliver()
-    monkeypatch.setattr(pictures, "rewritten", pytest.fail)
 
-    assert caller.upload(drawn(), "image/png").status_code == 429
+    with wrapped.counted(pictures, "rewritten") as decoded:
+        assert caller.upload(drawn(), "image/png").status_code == 429
+    assert not decoded
     assert AuditEvent.objects.filter(event="key.slowed_down").count() == 1
 
 
@@ -254,16 +255,9 @@ def test_no_upload_without_a_key(caller: AgentClient) -> None:
     assert caller.upload(PDF, "text/plain").status_code == 401
 
 
-def test_too_many_pictures_at_once_are_asked_to_wait(
-    caller: AgentClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Full:
-        def acquire(self, *, blocking: bool) -> bool:
-            return False
-
-    monkeypatch.setattr(pictures, "_places", Full())
-
-    answer = caller.upload(drawn(), "image/png")
+def test_too_many_pictures_at_once_are_asked_to_wait(caller: AgentClient) -> None:
+    with occupied(pictures._places):
+        answer = caller.upload(drawn(), "image/png")
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
     assert int(answer["Retry-After"]) > 0

@@ -19,7 +19,7 @@ class Received:
     path: str
     headers: dict[str, str]
     body: bytes
-    port: int  # the sender's
+    port: int  # the sender's port
 
     @property
     def json(self) -> Any:
@@ -48,7 +48,7 @@ class Receiver:
                 behave = receiver.behaviours.pop(0) if receiver.behaviours else answering(200)
                 try:
                     behave(self)
-                except OSError:  # the sender went away, as it should from some of these
+                except OSError:  # the sender hung up, as it should on some of these responses
                     self.close_connection = True
 
             def log_message(self, *_: Any) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from wake.callbacks.http_client import HttpClient, Outcome
+from wake.callbacks.http_client import HttpClient, PostResult
 
-# DEADLINE is for tests of the deadline; all others use PATIENCE, for a busy machine.
+# DEADLINE is for tests of the deadline. All others use PATIENCE, for a busy machine.
 DEADLINE, PATIENCE = 0.6, 60.0
 
 HEADERS = {"Content-Type": "application/json", "X-Wake-Delivery-Id": "an-id"}
@@ -47,10 +47,10 @@ class FakeDns(AbstractResolver):
 
 def post(
     *urls: str, body: bytes = BODY, headers: Mapping[str, str] = HEADERS, **options: Any
-) -> list[Outcome]:
-    """Sends them one after the other with one client."""
+) -> list[PostResult]:
+    """Sends the requests one after the other with one client."""
 
-    async def go() -> list[Outcome]:
+    async def go() -> list[PostResult]:
         client = HttpClient(**({"deadline": PATIENCE} | options))
         try:
             return [await client.post(url, body=body, headers=headers) for url in urls]

@@ -31,6 +31,7 @@ def test_an_unknown_host_name_has_a_readable_error() -> None:
 def test_a_name_server_that_never_answers_delays_no_other_callback(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # The system's resolver, which no test can make slow.
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(20))
 
     started = time.monotonic()

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from accounts.audit import SYSTEM
 from accounts.models import AuditEvent, Team, User
-from wake.callbacks.allowlist import Refused, allow, canonical, check
+from wake.callbacks.allowlist import AddressRefused, allow, canonical, check
 from wake.models import CallbackHost
 
 
@@ -82,7 +82,7 @@ def test_an_entry_has_one_canonical_form(written: str, canonical_form: str) -> N
     ],
 )
 def test_an_invalid_host_is_no_entry(written: str) -> None:
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(AddressRefused) as refusal:
         canonical(written)
 
     assert len(str(refusal.value).split()) > 3
@@ -165,7 +165,7 @@ def test_everything_else_is_refused_with_a_sentence(team: Team, url: str, code: 
     for line in ("*.example.com", "hooks.other.com", "ports.other.com:8443"):
         allow(line, team=team, by=SYSTEM)
 
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(AddressRefused) as refusal:
         check(url, team_id=team.pk)
 
     assert refusal.value.code == code
@@ -182,18 +182,18 @@ def test_only_development_allows_plain_http_to_loopback(
 
     settings.DEVELOPMENT = False
 
-    with pytest.raises(Refused):
+    with pytest.raises(AddressRefused):
         check(url, team_id=team.pk)
-    with pytest.raises(Refused):
+    with pytest.raises(AddressRefused):
         canonical("localhost:9000")
-    with pytest.raises(Refused):
+    with pytest.raises(AddressRefused):
         canonical("127.0.0.1:9000")
 
 
 def test_another_teams_allowlist_does_not_apply(team: Team, mallory: User) -> None:
     allow("hooks.example.com", team=mallory.teams.get(), by=SYSTEM)
 
-    with pytest.raises(Refused):
+    with pytest.raises(AddressRefused):
         check("https://hooks.example.com/", team_id=team.pk)
 
 

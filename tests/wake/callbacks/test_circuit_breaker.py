@@ -27,13 +27,13 @@ from wake.callbacks.circuit_breaker import (
     requeue_orphans,
     resume,
 )
-from wake.callbacks.http_client import Outcome
+from wake.callbacks.http_client import PostResult
 from wake.callbacks.outbox import send_again
 from wake.callbacks.sending import send_due
 from wake.models import Callback, FailingTarget
 
 DEAD = "dead.example.com"
-TIMED_OUT = Outcome(error="timed out")
+TIMED_OUT = PostResult(error="timed out")
 
 
 @pytest.fixture
@@ -48,9 +48,9 @@ def dead(answered: Answered) -> Callable[[int], list[Callback]]:
     return make
 
 
-def fail(at: datetime, outcome: Outcome = TIMED_OUT) -> int:
-    """Everything that is due, one settled after the other as they come back; how many those
-    were."""
+def fail(at: datetime, outcome: PostResult = TIMED_OUT) -> int:
+    """Settles every due callback with the outcome, one at a time as they become due again. Returns
+    how many there were."""
     claimed = claim(at=at)
     for callback in claimed:
         settle([(callback, outcome)], at=at)
@@ -129,7 +129,7 @@ def test_a_refusing_host_is_retried_on_schedule(
 ) -> None:
     at = due(dead(FAILURES * 2)[-1])
 
-    fail(at, Outcome(status_code=404))
+    fail(at, PostResult(status_code=404))
 
     target = FailingTarget.objects.get()
     assert (target.failures, target.postponed_until) == (0, None)
@@ -171,7 +171,7 @@ def test_two_failures_days_apart_do_not_suspend(
 ) -> None:
     gone = dead(1)[0]
     at = due(gone)
-    fail(at, Outcome(status_code=410))
+    fail(at, PostResult(status_code=410))
     later = at + SUSPEND_AFTER * 2
     hit = dead(1)[0]
     Callback.objects.filter(pk=hit.pk).update(due_at=later)
@@ -198,7 +198,9 @@ def test_callbacks_held_back_during_a_resume_are_sent_too(
         with transaction.atomic():
             hold_back({target: [seen_meanwhile.pk]}, at=at)
             is_held.set()
-            time.sleep(0.5)  # not committed yet, when the other one looks at what waits
+            # During this time, the other transaction looks at the waiting callbacks, and nothing is
+            # committed yet.
+            time.sleep(0.5)
 
     def ask() -> None:
         is_held.wait(30)
@@ -206,7 +208,7 @@ def test_callbacks_held_back_during_a_resume_are_sent_too(
 
     at_once(hold, ask)
     with transaction.atomic():
-        hold_back({target: [seen_before.pk]}, at=at)  # it was looked at before
+        hold_back({target: [seen_before.pk]}, at=at)  # the other transaction has seen this callback
 
     assert [again(seen_meanwhile).due_at, again(seen_before).due_at] == [at, due(seen_before)]
     assert len(claim(at=at)) == 2

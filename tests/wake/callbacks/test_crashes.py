@@ -23,13 +23,13 @@ from tests.wake.callbacks.world import World, eventually
 from wake.callbacks.attempts import claim
 from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, Response
-from wake.responses import PickedUp, take_back
+from wake.undo import PickedUp, take_back
 
 pytestmark = pytest.mark.system
 
 
 def at_once(*works: Callable[[], Any]) -> list[Any]:
-    """What each returned, or the exception that it ended with."""
+    """Returns the result of each action, or the exception that ended it."""
     together = Barrier(len(works))
 
     def run(work: Callable[[], Any]) -> Any:
@@ -191,7 +191,8 @@ def test_killed_senders_lose_and_change_nothing(
     world.run("sending.send_due()")
 
     ids = [arrival.headers["X-Wake-Delivery-Id"] for arrival in receiver.received]
-    assert len(ids) > len(acknowledged)  # some came twice, so the kills were in the middle
+    # The kills came in the middle of attempts, because some callbacks arrived twice.
+    assert len(ids) > len(acknowledged)
     assert set(ids) == set(acknowledged)
     same = {(each.headers["webhook-id"], each.json["delivery_id"]) for each in receiver.received}
     assert len(same) == len({arrival.body for arrival in receiver.received}) == len(acknowledged)

@@ -12,6 +12,7 @@ import pytest
 from django.db import models
 
 from accounts.models import User
+from tests.fixtures import wrapped
 from tests.types import Answered
 from tests.wake.callbacks.receiver import Receiver, answering, slowly
 from tests.wake.callbacks.rows import again, answer_in, due
@@ -19,16 +20,17 @@ from wake.callbacks import retries, sending
 from wake.callbacks.attempts import AT_ONCE, LEASE, claim, give_back, settle
 from wake.callbacks.circuit_breaker import FAILURES, PROBES
 from wake.callbacks.host_limits import PER_HOST
-from wake.callbacks.http_client import HttpClient, Outcome
+from wake.callbacks.http_client import HttpClient, PostResult
 from wake.callbacks.outbox import send_again
+from wake.callbacks.retries import MAX_ATTEMPTS
 from wake.callbacks.sending import send_due
-from wake.models import Callback, CallbackAttempt, FailingTarget
+from wake.models import Callback, CallbackAttempt, FailingTarget, Response
 from wake.models.callbacks import Target
-from wake.responses import take_back
+from wake.undo import PickedUp, take_back
 
 
 def teams(claimed: list[Callback]) -> dict[int, int]:
-    """Returns the number of each."""
+    """Returns the number of callbacks of each team."""
     return Counter(callback.team_id for callback in claimed)
 
 
@@ -37,7 +39,7 @@ def test_a_claim_respects_the_limit_of_each_host(
 ) -> None:
     crowd = [answered() for _ in range(PER_HOST + 5)]
     Callback.objects.filter(pk__in=[each.pk for each in crowd]).update(host="crowd.example")
-    at = due(answered())  # of another host, and the youngest
+    at = due(answered())  # the youngest, of another host
 
     first = claim(at=at, busy={again(crowd[0]).target: 3})
     rest = claim(at=at)
@@ -83,7 +85,7 @@ def test_many_are_claimed_and_settled_in_few_statements(
     with django_assert_max_num_queries(7):
         claimed = claim(at=at)
     with django_assert_max_num_queries(8):
-        settle([(callback, Outcome(status_code=200)) for callback in claimed], at=at)
+        settle([(callback, PostResult(status_code=200)) for callback in claimed], at=at)
 
     assert len(claimed) == PER_HOST
     assert not Callback.objects.unfinished().exists()
@@ -172,7 +174,7 @@ def test_what_was_claimed_and_not_sent_is_given_back_as_it_was(answered: Answere
     unsent, sent_before = answered(), answered()
     at = due(sent_before)
     (first, second) = claim(at=at)
-    settle([(second, Outcome(status_code=503))], at=at)
+    settle([(second, PostResult(status_code=503))], at=at)
     later = due(sent_before)
     (second,) = claim(at=later)
 
@@ -195,6 +197,57 @@ def test_the_answer_of_a_callback_that_was_given_back_can_be_taken_back(
     assert not Callback.objects.exists()
 
 
+def test_an_answer_that_was_sent_stays_final_when_its_callback_is_given_back(
+    answered: Answered, alice: User
+) -> None:
+    """ "Send again" resets the tries, so they do not tell whether the callback was sent before."""
+    callback = answered()
+    at = due(callback)
+    settle([(claim(at=at)[0], PostResult(status_code=410))], at=at)
+    later = at + timedelta(minutes=5)
+    send_again(callback, by=alice, at=later)
+
+    give_back(claim(at=later), at=later)
+
+    assert again(callback).tries == 0
+    with pytest.raises(PickedUp):
+        take_back(answer_in(callback).delivery, by=alice, at=later)
+
+
+def test_an_answer_that_killed_senders_may_have_sent_stays_final(
+    answered: Answered, alice: User
+) -> None:
+    callback = answered()
+    at = due(callback)
+    claim(at=at)  # and the sender dies
+    Callback.objects.filter(pk=callback.pk).update(tries=MAX_ATTEMPTS)
+    later = at + LEASE
+    send_again(callback, by=alice, at=later)
+
+    give_back(claim(at=later), at=later)
+
+    assert not CallbackAttempt.objects.exists()
+    with pytest.raises(PickedUp):
+        take_back(answer_in(callback).delivery, by=alice, at=later)
+
+
+def test_an_answer_whose_callback_killed_every_sender_is_final(
+    answered: Answered, alice: User
+) -> None:
+    callback = answered()
+    at = due(callback)
+    claim(at=at)  # and the sender dies
+    Callback.objects.filter(pk=callback.pk).update(tries=MAX_ATTEMPTS)
+    is_final_before = Response.objects.get().is_final
+
+    claim(at=at + LEASE)
+
+    assert again(callback).given_up_at is not None
+    assert (is_final_before, Response.objects.get().is_final) == (False, True)
+    with pytest.raises(PickedUp):
+        take_back(answer_in(callback).delivery, by=alice, at=at + LEASE)
+
+
 def test_a_callback_of_a_killed_sender_that_is_given_back_is_due_at_once(
     answered: Answered,
 ) -> None:
@@ -215,7 +268,7 @@ def test_a_callback_that_is_given_back_after_a_person_asked_for_it_keeps_its_tri
     at = due(callback)
     Callback.objects.filter(pk=callback.pk).update(tries=9)
     claimed = claim(at=at)
-    send_again(callback, by=alice, at=at)  # its schedule starts again, with no try
+    send_again(callback, by=alice, at=at)  # the callback's schedule starts again, without a try
 
     give_back(claimed, at=at)
 
@@ -238,8 +291,10 @@ def test_a_callback_that_another_sender_claimed_since_is_not_given_back(
 def test_when_a_host_fails_what_was_claimed_for_it_is_not_sent(
     receiver: Receiver, answered: Answered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is settled together counts as one failure, and a few of them stop the host."""
-    monkeypatch.setattr(sending, "PER_HOST", 3)  # a claim takes more, as for a host that keeps up
+    """Callbacks that are settled together count as one failure, and a few failures stop the
+    host."""
+    # A claim takes more callbacks for a host that keeps up.
+    monkeypatch.setattr(sending, "PER_HOST", 3)
     callbacks = [answered() for _ in range(PER_HOST * 2)]
     at = due(callbacks[-1])
     receiver.then(*[answering(503)] * 100)
@@ -265,19 +320,16 @@ def test_a_hundred_concurrent_callbacks_arrive_once(
 
 
 def test_an_attempt_that_cannot_be_stored_delays_no_other(
-    receiver: Receiver, answered: Answered, monkeypatch: pytest.MonkeyPatch
+    receiver: Receiver, answered: Answered
 ) -> None:
-    """As when a header of one receiver broke the clock of all (Retry-After, 31 Dec 99999999999)."""
+    """A header of one receiver once stopped the callbacks to all receivers (Retry-After: 31 Dec
+    99999999999)."""
     broken, other = answered(), answered()
     receiver.then(answering(500))
     at = due(other)
 
-    def no_such_date(*_: object) -> timedelta:
-        raise OverflowError("date value out of range")
-
-    monkeypatch.setattr(retries, "wait", no_such_date)
-
-    send_due(clock=lambda: at)
+    with wrapped.failing(retries, "wait", OverflowError("date value out of range")):
+        send_due(clock=lambda: at)
 
     first, second = again(broken), again(other)
     arrived, lost = (first, second) if first.delivered_at else (second, first)

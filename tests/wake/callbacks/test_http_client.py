@@ -1,4 +1,4 @@
-"""The HTTP client withstands hostile servers and names."""
+"""The HTTP client handles hostile servers and host names safely."""
 
 from __future__ import annotations
 

@@ -20,17 +20,16 @@ from tests.wake.callbacks.rows import again, answer_in, due
 from tests.wake.callbacks.sending import FakeDns
 from tests.wake.callbacks.verifying import verify_standard
 from wake.callbacks import sending
-from wake.callbacks.attempts import LEASE, claim, settle
-from wake.callbacks.http_client import HttpClient, Outcome
-from wake.callbacks.outbox import send_again
+from wake.callbacks.attempts import claim, settle
+from wake.callbacks.http_client import HttpClient, PostResult
 from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery
-from wake.responses import PickedUp, take_back
+from wake.undo import PickedUp, take_back
 
 ODD_JSON = '{"b": 1.10, "a": [1e2, "é\\u00e9 \\ud83d\\ude00 漢"], "c": {"": null}}'
 
 
-# What is sent -------------------------------------------------------------------------------------
+# Requests -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -229,7 +228,7 @@ def test_an_address_taken_off_the_list_is_a_failed_attempt_and_tried_again(
     send_due()
 
     assert receiver.received == []
-    assert "is not on this team's allowlist" in CallbackAttempt.objects.get().error
+    assert "is not one of this team's callback hosts" in CallbackAttempt.objects.get().error
     due_at = due(callback)
 
     CallbackHost.objects.create(team=team, pattern=callback.host)
@@ -272,11 +271,11 @@ def test_without_a_secret_nothing_is_sent(
 class Buggy(HttpClient):
     """Raises unexpected errors for some addresses."""
 
-    async def post(self, url: str, **rest: Any) -> Outcome:
+    async def post(self, url: str, **rest: Any) -> PostResult:
         if "/raises" in url:
             raise RuntimeError("a bug")
         if "/unwritable" in url:
-            return Outcome(status_code=-1)
+            return PostResult(status_code=-1)
         return await super().post(url, **rest)
 
 
@@ -294,107 +293,14 @@ def test_one_bad_row_stops_no_other(
     assert again(good).delivered_at is not None
     assert "Wake failed to send" in raises.attempts.get().error
     assert "must not contain spaces" in unlisted.attempts.get().error
-    assert again(unwritable).lease is not None  # and so it is tried again when that runs out
+    # The callback keeps its lease, so that it is tried again when the lease runs out.
+    assert again(unwritable).lease is not None
     assert not unwritable.attempts.exists()
     assert "a bug" in caplog.text
     assert str(unwritable.pk) in caplog.text
 
 
-# Who else is at it --------------------------------------------------------------------------------
-
-
-def test_a_claimed_callback_is_not_claimed_again_before_its_lease_ends(answered: Answered) -> None:
-    at = due(answered())
-
-    (first,) = claim(at=at)
-    meanwhile = claim(at=at + LEASE - timedelta(seconds=1))
-    (second,) = claim(at=at + LEASE)
-
-    assert meanwhile == []
-    assert (first.tries, second.tries) == (1, 2)
-    assert first.lease != second.lease
-
-
-def test_a_sender_that_returns_after_its_lease_changes_nothing(
-    answered: Answered,
-) -> None:
-    at = due(answered())
-    (slow,) = claim(at=at)
-    (quick,) = claim(at=at + LEASE)
-
-    settle([(slow, Outcome(status_code=500, error="", took_ms=65_000))], at=at + LEASE * 2)
-    between = again(quick)
-    settle([(quick, Outcome(status_code=200))], at=at + LEASE * 2)
-    settle([(slow, Outcome(status_code=500))], at=at + LEASE * 3)
-
-    assert (between.lease, between.due_at) == (quick.lease, quick.due_at)
-    done = again(quick)
-    assert done.delivered_at == at + LEASE * 2
-    assert done.due_at is None
-    codes = CallbackAttempt.objects.values_list("number", "status_code")
-    assert list(codes) == [(1, 500), (2, 200), (1, 500)]
-
-
-def test_a_callback_that_kills_its_senders_is_given_up_when_its_schedule_is_over(
-    answered: Answered,
-) -> None:
-    callback = answered()
-    begun = at = due(callback)
-
-    for _ in range(10):
-        assert claim(at=at) == [callback]  # and the sender dies
-        at = max(due(callback), at + LEASE)
-    assert claim(at=at) == []
-
-    callback = again(callback)
-    assert (callback.given_up_at, callback.due_at) == (at, None)
-    assert at - begun > timedelta(days=3)
-    assert AuditEvent.objects.get(event="callback.given_up").detail["tries"] == 10
-
-
-def test_a_callback_of_a_killed_sender_is_sent_after_a_minute(answered: Answered) -> None:
-    callback = answered()
-    settle([(claim(at=(at := due(callback)))[0], Outcome(status_code=500))], at=at)
-    at = due(callback)
-
-    claim(at=at)  # and the sender dies
-    again_at = at + LEASE
-    (claimed,) = claim(at=again_at)
-    late = again_at + LEASE * 2
-    settle([(claimed, Outcome(status_code=200))], at=late)  # it was slow, and nothing is due yet
-
-    assert again(callback).delivered_at == late
-
-
-def test_a_callback_of_killed_senders_is_sent_at_once_if_a_person_asks(
-    answered: Answered, alice: User
-) -> None:
-    callback = answered()
-    at = due(callback)
-    for _ in range(3):
-        claim(at=at)  # and the sender dies
-        at += LEASE
-    assert claim(at=at) == []
-
-    send_again(callback, by=alice, at=at)
-
-    assert claim(at=at) == [callback]
-
-
-def test_a_callback_that_is_asked_for_twice_while_it_is_sent_keeps_its_tries(
-    answered: Answered, alice: User
-) -> None:
-    callback = answered()
-    at = due(callback)
-    Callback.objects.filter(pk=callback.pk).update(tries=9)
-    send_again(callback, by=alice, at=at)
-    (claimed,) = claim(at=at)
-    later = at + timedelta(seconds=1)
-    send_again(callback, by=alice, at=later)
-
-    settle([(claimed, Outcome(status_code=500))], at=later)
-
-    assert (again(callback).tries, again(callback).due_at) == (0, later)
+# Several senders ----------------------------------------------------------------------------------
 
 
 def test_an_erased_callback_is_settled_without_effect(answered: Answered) -> None:
@@ -402,7 +308,7 @@ def test_an_erased_callback_is_settled_without_effect(answered: Answered) -> Non
     claimed = claim(at=at)
     Callback.objects.all().delete()
 
-    settle([(callback, Outcome(status_code=200)) for callback in claimed], at=at)
+    settle([(callback, PostResult(status_code=200)) for callback in claimed], at=at)
 
     assert not CallbackAttempt.objects.exists()
 

@@ -42,7 +42,7 @@ def test_a_receiver_that_disconnects_gets_the_same_body_again(
 
 @dataclass
 class Crowd:
-    """Answers with `status`, and counts how many came at the same time."""
+    """Answers with `status`, and counts how many requests came at the same time."""
 
     status: int
     inside: int = 0
@@ -62,7 +62,7 @@ class Crowd:
 def test_a_receiver_that_was_down_gets_its_callbacks_spread_out(
     receiver: Receiver, answered: Answered
 ) -> None:
-    """Time is scaled: each round is the instant at which the next one is due."""
+    """Time is scaled: each round is the instant at which the next callback is due."""
     callbacks = [answered() for _ in range(120)]
     crowd = Crowd(status=500)
     receiver.then(*[crowd] * 1_000)

@@ -24,7 +24,8 @@ BODY = '{"feedback":"Ja, schön: 漢字"}'.encode()
 AT = datetime(2021, 2, 25, 15, 2, 10, 900_000, tzinfo=UTC)
 
 
-# Spec, "Node.js - verify webhook", from `const crypto` to the end of the function.
+# The code is from the specification, "Node.js - verify webhook", from `const crypto` to the end of
+# the function.
 NODE_VERIFIER = """
 const crypto = require("crypto");
 const WEBHOOK_SECRET = process.env.WAKE_WEBHOOK_SECRET;

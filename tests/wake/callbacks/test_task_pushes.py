@@ -21,9 +21,9 @@ from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.callbacks.rows import again, due
 from wake.callbacks.attempts import claim, settle
 from wake.callbacks.circuit_breaker import FAILURES, requeue_orphans, resume
-from wake.callbacks.http_client import Outcome
-from wake.callbacks.outbox import NothingLeftToSend, Post, queue_others, send_again
-from wake.callbacks.retries import ATTEMPTS_AT_MOST
+from wake.callbacks.http_client import PostResult
+from wake.callbacks.outbox import CallbackPost, NothingLeftToSend, queue_others, send_again
+from wake.callbacks.retries import MAX_ATTEMPTS
 from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, FailingTarget
 from wake.retention import erase_callbacks
@@ -44,7 +44,7 @@ def elsewhere(start_receiver: Callable[..., Receiver]) -> Receiver:
 @pytest.fixture
 def push(agent: Agent, elsewhere: Receiver) -> Push:
     def make(*, url: str = "") -> Callback:
-        post = Post(agent, TASK, url or elsewhere.url, BODY, HEADERS, due_at=timezone.now())
+        post = CallbackPost(agent, TASK, url or elsewhere.url, BODY, HEADERS, due_at=timezone.now())
         (callback,) = queue_others([post], kind="push")
         return callback
 
@@ -96,10 +96,10 @@ def test_outside_development_a_push_to_loopback_is_refused(
 def test_a_push_is_retried_like_an_answer_and_its_end_is_audited(push: Push) -> None:
     callback = push()
 
-    for _ in range(ATTEMPTS_AT_MOST):
+    for _ in range(MAX_ATTEMPTS):
         at = due(callback)
         FailingTarget.objects.all().delete()
-        settle([(each, Outcome(status_code=500)) for each in claim(at=at)], at=at)
+        settle([(each, PostResult(status_code=500)) for each in claim(at=at)], at=at)
 
     assert again(callback).given_up_at == at
     event = AuditEvent.objects.get(event="callback.given_up")
@@ -222,7 +222,7 @@ def test_failing_pushes_of_anonymous_callers_do_not_stop_answers(
     at = due(answer)
     assert answer.host == pushes[0].host
     for callback in claim(at=at):
-        outcome = Outcome(status_code=200 if callback == answer else 500)
+        outcome = PostResult(status_code=200 if callback == answer else 500)
         settle([(callback, outcome)], at=at)
     FailingTarget.objects.update(suspended_at=at)
     later, parked = answered(), push(url=receiver.url)

@@ -14,7 +14,7 @@ def verify(body: bytes, signature: str, *, secret: str) -> bool:
 
 
 def verify_standard(body: bytes, headers: Mapping[str, str], *, secret: str, at: datetime) -> bool:
-    """Returns whether the headers of Standard Webhooks fit; the body need not be an answer."""
+    """Returns whether the headers of Standard Webhooks fit. The body need not be an answer."""
     try:
         webhooks.verify(body, headers, secret, at=at.timestamp())
     except webhooks.SignatureMismatch:

@@ -27,7 +27,8 @@ from tests.fixtures.migrated import migrated
 HOME = Path(__file__).parents[3]
 AGENT = "research-agent-01"
 
-# A process with the world's settings, as a web server is one; it runs what it is told.
+# A process with the world's settings runs this, and then each script that it gets, as a web server
+# would.
 INSIDE = """
 import json, sys, time, traceback
 import django
@@ -81,7 +82,7 @@ class World:
     hold_seconds: int = 1
     server: str = field(default_factory=lambda: os.environ.get("DATABASE_URL", ""))
     database_url: str = ""
-    # What was started, by its process: celery's role and arguments.
+    # The started processes, each with celery's role and arguments.
     running: dict[subprocess.Popen[bytes], tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -105,7 +106,8 @@ class World:
         self.key = self.run(SET_UP)
 
     def prepare_database(self) -> None:
-        """Is for tests whose processes connect in another way; it may change `database_url`."""
+        """Does nothing here. Tests whose processes connect in another way change `database_url`
+        here."""
 
     @property
     def env(self) -> dict[str, str]:
@@ -121,7 +123,7 @@ class World:
         return {**os.environ, **ours}
 
     def run(self, script: str) -> Any:
-        """Inside; what the script left in `result`."""
+        """Runs the script in that process, and returns what it left in `result`."""
         assert self.inside.stdin
         assert self.inside.stdout
         self.inside.stdin.write(json.dumps(script) + "\n")
@@ -136,7 +138,7 @@ class World:
         assert eventually(lambda: self.logs.count(" ready.") > so_far, seconds=60), self.logs
 
     def start_unready_worker(self) -> None:
-        """A worker is not ready before it has a broker."""
+        """Starts a worker and does not wait, because it is not ready before it has a broker."""
         self._start(*WORKER.split(), "prefork" if self.redis_url else "threads")
 
     def start_beat(self) -> None:
@@ -164,7 +166,8 @@ class World:
         self.running[process] = (role, *arguments)
 
     def start_ended(self) -> int:
-        """Again, as compose does with what ended by itself; how many."""
+        """Restarts the processes that ended by themselves, as compose does, and returns how many
+        there were."""
         ended = [process for process in self.running if process.poll() is not None]
         for process in ended:
             self._start(*self.running.pop(process))
@@ -208,7 +211,8 @@ def eventually(condition: Callable[[], Any], *, seconds: float) -> bool:
 
 
 class Wire:
-    """A line to a server that can be cut, frozen and open again, as real ones are."""
+    """Represents a connection to a server that can be cut, frozen and opened again, like a real
+    one."""
 
     def __init__(self, host: str, port: int) -> None:
         self.target = (host, port)

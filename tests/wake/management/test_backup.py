@@ -1,4 +1,4 @@
-"""A backup is for its owner alone, complete, and says what it contains."""
+"""A backup is for its owner alone, is complete and says what it contains."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def careless_umask() -> Iterator[None]:
-    """Files are open to everyone unless the program says otherwise."""
+    """Makes new files open to everyone unless the program says otherwise."""
     before = os.umask(0)
     yield
     os.umask(before)

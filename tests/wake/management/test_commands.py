@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from accounts.agents import keys
 from accounts.agents.signing_secrets import secrets_of
+from accounts.management import first_run
 from accounts.models import Agent, ApiKey, AuditEvent, Membership, Team, User
-from accounts.setup import first_run
 from tests.fixtures.agent_client import AgentClient
 
 pytestmark = pytest.mark.django_db
@@ -118,13 +118,13 @@ def test_an_unreadable_secret_is_reported(agent: Agent, settings: Any) -> None:
 
 
 def test_more_keys_than_the_limit_are_refused_in_a_sentence(agent: Agent) -> None:
-    for _ in range(keys.MOST_USABLE):
+    for _ in range(keys.MAX_USABLE):
         manage("issue_key", agent.agent_id)
 
     with pytest.raises(CommandError, match="Revoke one that is no longer needed, then try again"):
         manage("issue_key", agent.agent_id)
 
-    assert ApiKey.objects.count() == keys.MOST_USABLE
+    assert ApiKey.objects.count() == keys.MAX_USABLE
 
 
 def test_a_person_gets_a_generated_password_which_is_alone_on_stdout() -> None:

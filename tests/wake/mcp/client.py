@@ -1,4 +1,4 @@
-"""A client of MCP, of either era, that sends what the SDKs send."""
+"""Imitates a client of MCP of either era, and sends what the SDKs send."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tests.wake.mcp.client import HANDSHAKE, STATELESS, McpClient
 
 @pytest.fixture(params=[STATELESS, HANDSHAKE])
 def either(key: ApiKey, request: Any) -> McpClient:
-    """A client of each era."""
+    """Returns a client of each era."""
     return McpClient(key.text, version=request.param)  # type: ignore[attr-defined]
 
 

@@ -21,7 +21,7 @@ from wake.responses import release, respond
 
 pytestmark = [pytest.mark.system, pytest.mark.django_db(transaction=True)]
 PEERS = Path(__file__).parent / "peers"
-# Their modes, and the revision that each of them agrees on.
+# The modes of the SDKs, and the revision on which each mode agrees with the server.
 NEWEST, HANDSHAKE = protocol.STATELESS_VERSION, protocol.HANDSHAKE_VERSIONS[0]
 MODES = {
     "python_1": {"": HANDSHAKE},

@@ -1,4 +1,4 @@
-"""JSON-RPC and HTTP of both eras (MCP 2026-07-28, and 2025-03-26 to 2025-11-25)."""
+"""MCP follows JSON-RPC and HTTP in both eras (2026-07-28, and 2025-03-26 to 2025-11-25)."""
 
 from __future__ import annotations
 
@@ -57,10 +57,12 @@ def test_a_handshake_with_an_unknown_revision_offers_the_newest(mcp: McpClient) 
     assert initialized["protocolVersion"] == HANDSHAKE
 
 
-def test_there_are_five_tools(either: McpClient) -> None:
+def test_there_are_six_tools(either: McpClient) -> None:
     tools = either.result("tools/list")["tools"]
 
-    assert [tool["name"] for tool in tools] == ["deliver", "ask", "check", "answers", "withdraw"]
+    assert [tool["name"] for tool in tools] == [
+        "deliver", "ask", "check", "answers", "withdraw", "report",
+    ]  # fmt: skip
     assert all(tool["inputSchema"]["type"] == "object" for tool in tools)
     assert all(tool["outputSchema"]["type"] == "object" for tool in tools)
 
@@ -111,7 +113,7 @@ def test_a_call_without_a_key_is_a_401(slash: str) -> None:
     ],
 )
 def test_there_is_no_oauth(path: str) -> None:
-    """Cursor ignores a configured key where it finds any of these."""
+    """Cursor ignores a configured key if it finds one of these."""
     assert Client().get(path).status_code == 404
 
 

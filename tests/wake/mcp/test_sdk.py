@@ -16,7 +16,7 @@ from accounts.models import ApiKey, User
 from database.clock import database_now
 from tests.client.connector.relay import CLIENT
 from tests.fixtures.served import Server, served
-from wake.models import Delivery, Response
+from wake.models import Claim, Delivery, Outcome, Response
 from wake.responses import release, respond
 
 pytestmark = [pytest.mark.system, pytest.mark.django_db(transaction=True)]
@@ -24,7 +24,7 @@ QUESTION = {"headline": "Which name?", "summary": "Both are free.", "options": [
 
 
 def talk(origin: str, key: str, mode: str, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
-    """Connects, lists the tools and makes the calls; returns what they returned."""
+    """Connects, lists the tools and makes the calls. Returns their results."""
 
     async def session() -> list[Any]:
         headers = {"Authorization": f"Bearer {key}"}
@@ -34,7 +34,7 @@ def talk(origin: str, key: str, mode: str, *calls: tuple[str, dict[str, Any]]) -
         ):
             tools = (await client.list_tools()).tools
             assert [tool.name for tool in tools] == [
-                "deliver", "ask", "check", "answers", "withdraw",
+                "deliver", "ask", "check", "answers", "withdraw", "report",
             ]  # fmt: skip
             return [await client.call_tool(name, arguments) for name, arguments in calls]
 
@@ -75,6 +75,32 @@ def test_in_every_mode(interface: str, key: ApiKey, bob: User) -> None:
             assert failed.is_error
 
 
+@pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
+def test_an_approval_is_used_once_and_its_outcome_reported(
+    mode: str, key: ApiKey, bob: User
+) -> None:
+    text = key.text  # type: ignore[attr-defined]
+    with served("asgi") as origin:
+        (asked,) = talk(origin, text, mode, ("ask", {**QUESTION, "wait_seconds": 0}))
+        delivery_id = asked.structured_content["delivery_id"]
+        digest = asked.structured_content["digest"]
+        row = Delivery.objects.get()
+        now = database_now()
+        response = respond(row, by=bob, status="approved", content_hash=digest, at=now)
+        assert isinstance(response, Response)
+        release(response, at=now)
+        claim = ("check", {"delivery_id": delivery_id, "claim": digest})
+        done = ("report", {"delivery_id": delivery_id, "status": "done", "summary": "It is A."})
+        used, again, reported = talk(origin, text, mode, claim, claim, done)
+
+    assert used.structured_content["claim"]["claim_id"] == str(Claim.objects.get().pk)
+    assert used.structured_content["nonce"] == row.nonce
+    assert again.is_error
+    assert again.content[0].text.startswith("already_claimed: ")
+    assert reported.structured_content["status"] == "done"
+    assert Outcome.objects.get().summary == "It is A."
+
+
 def test_through_the_bridge_for_clients_that_start_programs(key: ApiKey) -> None:
     async def session(origin: str, mode: str) -> Any:
         program = StdioServerParameters(
@@ -83,7 +109,7 @@ def test_through_the_bridge_for_clients_that_start_programs(key: ApiKey) -> None
             env={"PYTHONPATH": str(CLIENT), "WAKE_API_KEY": key.text},  # type: ignore[attr-defined]
         )
         async with Client(stdio_client(program), mode=mode) as client:
-            assert len((await client.list_tools()).tools) == 5
+            assert len((await client.list_tools()).tools) == 6
             return await client.call_tool("ask", {**QUESTION, "thread": mode, "wait_seconds": 0})
 
     with served("wsgi") as origin:
@@ -95,7 +121,8 @@ def test_through_the_bridge_for_clients_that_start_programs(key: ApiKey) -> None
 
 
 def test_the_same_call_after_a_kill_is_one_delivery(key: ApiKey) -> None:
-    """A client whose answer was lost with the server calls again: only the commit is left."""
+    """A client whose answer was lost with the server calls again. The kill left only the committed
+    rows."""
     text, question = key.text, {**QUESTION, "wait_seconds": 0}  # type: ignore[attr-defined]
     server = Server("wsgi")
     server.start()

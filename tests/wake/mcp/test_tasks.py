@@ -1,4 +1,4 @@
-"""Questions as tasks (extension io.modelcontextprotocol/tasks, 2026-07-28).
+"""A question can be a task (extension io.modelcontextprotocol/tasks, 2026-07-28).
 
 The quoted sentences are the extension's.
 """
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def tasks(key: ApiKey) -> McpClient:
-    """A client that declares the extension."""
+    """Returns a client that declares the extension."""
     return McpClient(key.text, takes_tasks=True)  # type: ignore[attr-defined]
 
 

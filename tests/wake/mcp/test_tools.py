@@ -1,4 +1,4 @@
-"""What the five tools do, say and refuse."""
+"""The six tools do, say and refuse the right things."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from database.clock import database_now
 from tests.fixtures.long_polls import Clock, wait_by
 from tests.types import MakeRule
 from tests.wake.mcp.client import McpClient
-from wake.mcp.tools import SAME_CALL, TOOLS
+from wake.mcp.same_calls import SAME_CALL
+from wake.mcp.tools import TOOLS
 from wake.mcp.wording import WAITS
 from wake.models import Delivery, Response
 from wake.responses import release, respond
@@ -95,7 +96,7 @@ def test_a_question_without_an_answer_returns_the_next_step(
 def test_a_model_is_told_that_it_has_to_wait(
     either: McpClient, make_rule: MakeRule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own plan is not repeated to it."""
+    """The result does not repeat the model's own plan."""
     wait_by(Clock(), monkeypatch)
     make_rule(role="owner", must_wait=True)
 
@@ -109,7 +110,8 @@ def test_a_model_is_told_that_it_has_to_wait(
 
 
 def test_a_later_look_says_that_the_model_has_to_wait(mcp: McpClient, make_rule: MakeRule) -> None:
-    """A session that did not ask read only that the deadline had passed."""
+    """If another session had asked the question, a session used to read only that the deadline had
+    passed."""
     free = mcp.structured("ask", **QUESTION, timeout_seconds=3600, wait_seconds=0)
     make_rule(role="owner", must_wait=True)
     held = mcp.structured("deliver", **REPORT, timeout_seconds=3600)

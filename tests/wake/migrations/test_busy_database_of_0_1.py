@@ -117,7 +117,7 @@ def _newest() -> Any:
 
 
 def _migrate(server: psycopg.Connection[Any], *, data: Path) -> subprocess.Popen[bytes]:
-    """Migrates in a process of its own: it keeps Python busy, and this one measures."""
+    """Migrates in a process of its own. It keeps Python busy, and this process measures."""
     info = server.info
     url = f"postgresql://{info.user}:{info.password}@{info.host}:{info.port}/{info.dbname}"
     environment = clean_environment(DATABASE_URL=url, WAKE_DEV="1", WAKE_DATA=str(data))

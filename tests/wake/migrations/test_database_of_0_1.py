@@ -1,5 +1,5 @@
-"""A database of version 0.1 migrates, everything in it is there, and processes of 0.1 that still run
-can write to it."""
+"""A database of version 0.1 migrates with everything in it, and processes of 0.1 that still run can
+write to it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _migrate_to_today() -> None:
 
 @pytest.fixture
 def apps_0_1() -> Iterator[Any]:
-    """The models of version 0.1, on a database as that version left it."""
+    """Returns the models of version 0.1, on a database as that version left it."""
     MigrationExecutor(connection).migrate(VERSION_0_1)
     yield MigrationExecutor(connection).loader.project_state(VERSION_0_1).apps
     _migrate_to_today()

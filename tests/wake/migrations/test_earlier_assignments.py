@@ -1,4 +1,4 @@
-"""Deliveries keep whom they were assigned to when they name a shared assignment."""
+"""Deliveries keep their people when they name a shared assignment."""
 
 from __future__ import annotations
 

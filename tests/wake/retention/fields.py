@@ -1,4 +1,4 @@
-"""Says of each column of the database whether retention erases it, and if not, why it stays."""
+"""Lists for each column of the database whether retention erases it, and if not, why it stays."""
 
 from __future__ import annotations
 
@@ -21,33 +21,64 @@ QUEUE = "gone within days, when it was sent or given up"
 OF_DELIVERIES: dict[str, dict[str, str]] = {
     "wake.Delivery": {
         ERASED: "provider headline summary details_json callback_webhook assumption thread"
-        " extensions idempotency_key idempotency_hash withdrawn_reason",
+        " extensions idempotency_key idempotency_hash withdrawn_reason nonce",
         ID: "id",
         LINK: "team agent supersedes assignment",
         WHEN: "created_at expires_at activity_at answered_at timed_out_at superseded_at"
         " withdrawn_at acknowledged_at erased_at escalates_at",
         HOW: "mode type timeout_seconds on_timeout priority quorum steps_done irreversible"
-        " is_internal status",
+        " is_internal status wants_digest wants_receipt claim_within_seconds"
+        " needs_signature",
         WHO: "acknowledged_by",
         HASH: "content_hash",
         "a sweep may ask for it, and an owner granted it": "claimed_agent_id",
         "the beginning of the key, which owners see anyway": "key_hint",
     },
     "wake.Response": {
-        ERASED: "feedback edited_json left_out",
+        ERASED: "feedback edited_json left_out signature_json",
         ID: "id",
         LINK: "delivery rule_version",
-        WHEN: "answered_at release_at responded_at sent_at picked_up_at",
-        HOW: "status picked_up_by place all_in_sight",
+        WHEN: "answered_at release_at responded_at sent_at picked_up_at auth_time opened_at",
+        HOW: "status picked_up_by place all_in_sight amr",
         WHO: "by by_name quorum_json",
+    },
+    "wake.Claim": {
+        ID: "id",
+        LINK: "response gate",
+        WHEN: "claimed_at",
+        THEIRS: "idempotency_key",
+        "the beginning of the key, which owners see anyway": "key_hint",
+        "owners named it": "gate_name",
+    },
+    "wake.Outcome": {
+        ERASED: "summary details_json idempotency_key idempotency_hash",
+        ID: "id",
+        LINK: "delivery",
+        WHEN: "reported_at",
+        HOW: "status",
+        "the beginning of the key, which owners see anyway": "key_hint",
+    },
+    "wake.Receipt": {
+        ERASED: "content_disclosures signature_disclosures",
+        ID: "id",
+        LINK: "response key",
+        WHEN: "issued_at",
+        HOW: "is_claimed",
+        WHO: "person_disclosure vote_disclosures",
+        HASH: "jwt",
+    },
+    "wake.Failure": {
+        LINK: "delivery team outcome",
+        WHEN: "failed_at acknowledged_at",
+        WHO: "acknowledged_by",
     },
     "wake.Draft": {ERASED: "id delivery user feedback edited_json saved_at"},
     "wake.Vote": {
-        ERASED: "feedback",
+        ERASED: "feedback signature_json",
         ID: "id",
         LINK: "delivery",
-        WHEN: "voted_at",
-        HOW: "place all_in_sight",
+        WHEN: "voted_at auth_time opened_at",
+        HOW: "place all_in_sight amr",
         WHO: "user name",
         HASH: "content_hash",
     },
@@ -102,7 +133,12 @@ OF_DELIVERIES: dict[str, dict[str, str]] = {
     "inbox.Mention": {ERASED: "id user delivery comment seen_at"},
     "inbox.Searchable": {ERASED: "id delivery words time_buckets"},
     "inbox.Word": {ERASED: "text"},
-    "inbox.Reading": {ID: "id", LINK: "delivery", WHO: "user", WHEN: "opened_at reading_until"},
+    "inbox.Reading": {
+        ID: "id",
+        LINK: "delivery",
+        WHO: "user",
+        WHEN: "opened_at reading_until marked_unread_at",
+    },
     "inbox.Snooze": {ID: "id", LINK: "delivery", WHO: "user", WHEN: "until"},
     "inbox.Reminder": {ID: "id", LINK: "delivery", WHO: "user", WHEN: "sent_at"},
     "inbox.Notification": {
@@ -164,9 +200,10 @@ OF_DELIVERIES: dict[str, dict[str, str]] = {
     },
 }
 
-# The others are about the server, teams, agents and people, and not about one delivery.
+# The other models are about the server, teams, agents and people, and not about one delivery.
 OF_OTHERS: dict[str, str] = {
-    "how the server works": "wake.Heartbeat inbox.PushKey accounts.ProviderDocument"
+    "how the server works": "wake.Heartbeat wake.ReceiptKey inbox.PushKey accounts.ProviderDocument"
+    " accounts.LogKey accounts.LogCheckpoint accounts.CheckpointSending"
     " accounts.UsedChallenge accounts.SignInAttempts auth.Permission auth.Group"
     " auth.Group_permissions contenttypes.ContentType admin.LogEntry",
     "how far a job has come": "wake.TriedUntil inbox.NotedUntil inbox.IndexedUntil",
@@ -174,14 +211,16 @@ OF_OTHERS: dict[str, str] = {
     " wake.AnsweringRule wake.AnsweringVersion wake.CallbackHost wake.FailingTarget"
     " wake.Retention",
     "an agent and its keys": "accounts.Agent accounts.ClaimedId accounts.ApiKey"
-    " accounts.SigningSecret relay.Card relay.Card_callers relay.CallerKey relay.Connector",
+    " accounts.SigningSecret accounts.Gate accounts.Gate_agents relay.Card relay.Card_callers"
+    " relay.CallerKey relay.Connector",
     "a person, their sign-in and their settings (accounts, removal)": "accounts.User"
     " accounts.User_groups accounts.User_user_permissions accounts.Membership accounts.Absence"
     " accounts.Identity accounts.Passkey accounts.PasskeyNotice accounts.SecondFactor"
     " accounts.RecoveryCode accounts.ResetRequest accounts.AddressChange accounts.Session"
     " inbox.Preferences inbox.Channel inbox.NotificationRule inbox.SavedReply",
     "the audit cannot be erased, and so holds no words of a delivery": "accounts.AuditEvent"
-    " accounts.AuditEntry accounts.AuditTip accounts.AuditCheckpoint",
+    " accounts.AuditEntry accounts.AuditTip accounts.AuditCheckpoint accounts.LogEntry"
+    " accounts.LogTile accounts.LogTree accounts.LogTeam accounts.LogWaiting",
 }
 
 

@@ -11,7 +11,7 @@ KEY = "a-key-of-thirty-two-characters-or-so"
 
 
 def tables_with(text: str) -> set[str]:
-    """The tables in which it stands somewhere, in any column; the indexes of search included."""
+    """Returns the tables that have the text in any column, with the indexes of search."""
     return {table for table, row in _rows() if text in row}
 
 

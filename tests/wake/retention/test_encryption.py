@@ -1,4 +1,5 @@
-"""Content is encrypted in the database when the setting is on, and reads the same either way."""
+"""Content is encrypted in the database when the setting is on. Pages and agents read the same
+content with and without encryption."""
 
 from __future__ import annotations
 
@@ -22,13 +23,14 @@ from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.retention.stored import KEY, stored, tables_with
 from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, Delivery, Draft, Response
-from wake.responses import release_due, take_back
+from wake.responses import release_due, release_due_of
+from wake.undo import take_back
 
 OTHER_KEY = "another-key-of-thirty-two-characters"
 
 
 def deliver_content(caller: AgentClient, **fields: Any) -> str:
-    """A delivery with a word of its own in each place that is content."""
+    """Creates a delivery with a word of its own in each place that is content."""
     return caller.deliver(
         type="question",
         headline="The headline stays",
@@ -315,11 +317,9 @@ def many_unreadable(
     answer: Answer,
     age: Age,
     allowed_host: str,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> str:
-    """The id of a delivery whose answer is due; ten answers are before it that cannot be sent, and
-    a sweep takes four."""
-    monkeypatch.setattr("wake.responses.RELEASE_AT_ONCE", 4)
+    """Returns the id of a delivery whose answer is due. Ten earlier answers are due as well and
+    cannot be sent."""
     ids = [caller.deliver(callback_webhook=f"https://{allowed_host}/") for _ in range(10)]
     for pk in ids:
         answer(pk, "rejected", feedback="Less paprika.", held=True)
@@ -336,7 +336,7 @@ def test_many_unreadable_answers_delay_no_other(
 ) -> None:
     now = timezone.now()
 
-    assert [release_due(at=now) for _ in range(4)] == [0, 0, 1, 0]
+    assert [release_due(at=now, at_once=4) for _ in range(4)] == [0, 0, 1, 0]
 
     messages = [
         record.getMessage() for record in caplog.records if record.name == "database.sweeps"
@@ -344,15 +344,16 @@ def test_many_unreadable_answers_delay_no_other(
     assert [message.split(" held answers")[0] for message in messages] == ["4", "4", "2"]
     encrypting.WAKE_ENCRYPTION_KEYS.append(KEY)
     later = now + timedelta(minutes=1)
-    assert sum(release_due(at=later) for _ in range(3)) == Callback.objects.count() == 10
+    assert sum(release_due(at=later, at_once=4) for _ in range(3)) == Callback.objects.count() == 10
 
 
 def test_unreadable_answers_do_not_delay_a_poll_without_workers(
     many_unreadable: str, caller: AgentClient
 ) -> None:
-    statuses = [caller.poll(many_unreadable)["status"] for _ in range(3)]
+    agent, now = caller.key.agent_id, timezone.now()
 
-    assert statuses == ["pending", "pending", "rejected"]
+    assert [release_due_of(agent, at=now, at_once=4) for _ in range(3)] == [0, 0, 1]
+    assert caller.poll(many_unreadable)["status"] == "rejected"
 
 
 # Whether it may start -----------------------------------------------------------------------------

@@ -21,13 +21,13 @@ from tests.fixtures.agent_client import AgentClient
 from tests.types import Answer, MakeDelivery
 from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.retention.stored import tables_with
-from wake import retention
 from wake.acknowledgements import acknowledge, bring_back
 from wake.callbacks.outbox import NothingLeftToSend, send_again
 from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, Delivery, Draft, Response, Retention
-from wake.responses import ContentErased, respond, take_back
+from wake.responses import ContentErased, respond
 from wake.retention import erase_old, keep_content
+from wake.undo import take_back
 
 LATER = timedelta(days=31)
 
@@ -55,7 +55,7 @@ def is_erased(delivery: Delivery) -> bool:
     return Delivery.objects.get(pk=delivery.pk).erased_at is not None
 
 
-# What goes and what stays -------------------------------------------------------------------------
+# Erased and kept columns --------------------------------------------------------------------------
 
 
 @pytest.mark.django_db(transaction=True)
@@ -74,7 +74,7 @@ def test_erasing_removes_content_and_keeps_facts(
     answer(delivery_id, "redirected", feedback="More paprika.", edited_json='{"a": "oregano"}')
     send_due()
     send_due(clock=lambda: timezone.now() + timedelta(minutes=1))
-    index_new()
+    index_new(at=timezone.now())
     before = Delivery.objects.select_related("response__callback").get()
 
     assert erase_old(at=later) == 1
@@ -106,7 +106,7 @@ def test_on_sqlite_the_file_contains_no_erased_content(
     for number in range(30):
         delivery = make_delivery(details_json=json.dumps(f"paprika {number} " * 500))
         answer(delivery, "rejected", feedback="No paprika.")
-    index_new()
+    index_new(at=timezone.now())
     assert count() > 30
 
     erase_old(at=later)
@@ -120,7 +120,7 @@ def test_erased_content_is_not_indexed_later(
     answer(make_delivery(details_json='"saffron"'))
     erase_old(at=later)
 
-    index_new()
+    index_new(at=timezone.now())
 
     assert not Searchable.objects.exists()
 
@@ -166,7 +166,7 @@ def test_the_retention_starts_at_the_last_activity(
     assert erase_old(at=answered_at + timedelta(days=30)) == 1
 
 
-# What is not done yet -----------------------------------------------------------------------------
+# Unfinished deliveries ----------------------------------------------------------------------------
 
 
 def test_open_deliveries_are_kept(
@@ -224,7 +224,7 @@ def test_a_body_is_erased_only_after_its_callback_has_ended(
     delivery = make_delivery(callback_webhook=f"https://{allowed_host}/")
     answer(delivery, feedback="Do it.")
     assert erase_old(at=later) == 0
-    Callback.objects.update(due_at=None)  # its target is suspended
+    Callback.objects.update(due_at=None)  # the callback's target is suspended
     assert erase_old(at=later) == 0
 
     Callback.objects.update(given_up_at=later)
@@ -240,13 +240,11 @@ def test_teams_take_turns_and_each_batch_is_one_event(
     make_delivery: MakeDelivery,
     answer: Answer,
     later: datetime,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for _ in range(5):
         answer(make_delivery())
-    monkeypatch.setattr(retention, "ROWS_AT_ONCE", 2)
 
-    assert erase_old(at=later) == 5
+    assert erase_old(at=later, at_once=2) == 5
 
     events = AuditEvent.objects.filter(event="retention.erased").order_by("pk")
     assert [event.detail for event in events] == [{"count": 2}, {"count": 2}, {"count": 1}]
@@ -371,7 +369,7 @@ def test_an_erased_deliverys_idempotency_key_is_free_again(
     assert "Idempotency-Replayed" not in again
 
 
-# Who decides --------------------------------------------------------------------------------------
+# Retention periods of teams -----------------------------------------------------------------------
 
 
 def test_an_owner_sets_the_retention(team: Team, alice: User) -> None:

@@ -15,6 +15,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Team, User
+from database.idempotency import Idempotency
 from inbox.delivery.discussion.comments import write_comment
 from inbox.models import Comment
 from inbox.search.index import index_new
@@ -23,9 +24,19 @@ from tests.types import Answer, MakeDelivery, SignedIn
 from tests.wake.blobs.drawing import drawn
 from tests.wake.retention.fields import OF_DELIVERIES, OF_OTHERS, erased_fields, filled
 from wake.blobs import removal
-from wake.models import Callback, CallbackAttempt, Delivery, Response, Retention, Vote
-from wake.responses import respond, take_back
+from wake.models import (
+    Callback,
+    CallbackAttempt,
+    Delivery,
+    Receipt,
+    Response,
+    Retention,
+    Vote,
+)
+from wake.outcomes import report
+from wake.responses import respond
 from wake.retention import erase_old
+from wake.undo import take_back
 
 ROOT = Path(__file__).parents[3]
 LEFT_OUT = set() if connection.vendor == "postgresql" else {"inbox.Word"}
@@ -69,13 +80,24 @@ def done(
     delivery = Delivery.objects.get(pk=answered.json()["delivery_id"])
     write_comment(delivery, "More @bob paprika.", pk=uuid.uuid4(), by=alice, at=now)
     answer(delivery, "redirected", feedback="More.", edited_json=json.dumps({"a": "oregano"}))
-    Response.objects.update(left_out="A picture.")
+    Response.objects.update(left_out="A picture.", signature_json='{"random": "Fennel."}')
     callback = Callback.objects.get()
     Callback.objects.update(headers_ciphertext="x", delivered_at=now, due_at=None)
+    assert caller.get(f"receipt/{delivery.pk}").status_code == 200
+    assert Receipt.objects.exclude(signature_disclosures="").count() == 1
     CallbackAttempt.objects.create(
         callback=callback, number=1, started_at=now, took_ms=1, status_code=200, answer="vanilla"
     )
-    index_new()
+    index_new(at=timezone.now())
+    report(
+        caller.key,
+        delivery.pk,
+        status="done",
+        summary="Sold the juniper.",
+        details_json='"Dill"',
+        idempotency=Idempotency("k-2", "0" * 64),
+        at=now,
+    )
     undone = make_delivery(quorum=2)
     for by in (bob, alice):
         given: Any = {"status": "approved", "content_hash": undone.content_hash, "at": now}
@@ -84,7 +106,7 @@ def done(
     Delivery.objects.filter(pk=undone.pk).update(
         superseded_at=now, withdrawn_at=now, withdrawn_reason="Basil."
     )
-    assert Vote.objects.exists()
+    assert Vote.objects.update(signature_json='{"random": "Sumac."}')
 
 
 @pytest.mark.django_db(transaction=True)
@@ -95,7 +117,7 @@ def test_what_is_listed_as_erased_is_empty_afterwards(done: None, team: Team) ->
         if label.partition(".")[0] in {"wake", "inbox"}
     }
     for label, names in fields.items():
-        is_row = {"id", "text"} & names  # all of it goes
+        is_row = {"id", "text"} & names  # the whole row is erased
         assert (filled(label) if is_row else not names - filled(label)) or label in LEFT_OUT
     Retention.objects.create(team=team, days=30)
     later: datetime = timezone.now() + timedelta(days=31)

@@ -76,7 +76,7 @@ def test_a_file_whose_key_is_lost_is_an_outage(
 
 
 def test_files_are_rewritten_with_a_new_key(encrypting: Any, caller: AgentClient) -> None:
-    for number in range(6):  # more than one batch of files
+    for number in range(6):  # these files need more than one batch
         uploaded(caller, REPORT + bytes([65 + number]))
     new = "a new key of thirty-two characters, at least"
     encrypting.WAKE_ENCRYPTION_KEYS = [new, *encrypting.WAKE_ENCRYPTION_KEYS]

@@ -14,7 +14,7 @@ from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery, SignedIn
 from wake.blobs.uploads import upload
 from wake.models import Callback, CallbackAttempt, Delivery, Response, Retention
-from wake.retention import erase_old
+from wake.retention import BelowFloor, erase_old, keep_content
 
 KEEP = "/settings/retention/garden/keep"
 LATER = timedelta(days=31)
@@ -42,6 +42,40 @@ def test_an_owner_sets_and_sees_the_retention(alice: User, team: Team, signed_in
 
     client.post(KEEP, {"days": ""})
     assert days_of(team) is None
+
+
+def test_no_team_goes_below_the_floor_of_the_server(
+    alice: User, team: Team, signed_in: SignedIn, settings: Any
+) -> None:
+    settings.WAKE_RETENTION_FLOOR_DAYS = 180
+
+    refused = signed_in(alice).post(KEEP, {"days": "179"})
+    saved = signed_in(alice).post(KEEP, {"days": "180"}, follow=True)
+
+    assert "This server keeps content for at least 180 days." in text_of(refused)
+    assert "Erased after 180 days." in text_of(saved)
+    with pytest.raises(BelowFloor):
+        keep_content(team, days=179, by=alice, at=timezone.now())
+    assert days_of(team) == 180
+
+
+def test_content_stays_until_the_floor_if_a_team_chose_fewer_days_before(
+    alice: User,
+    team: Team,
+    make_delivery: MakeDelivery,
+    answer: Answer,
+    signed_in: SignedIn,
+    settings: Any,
+) -> None:
+    answer(make_delivery())
+    Retention.objects.create(team=team, days=30)
+    settings.WAKE_RETENTION_FLOOR_DAYS = 180
+    now = timezone.now()
+
+    counts = [erase_old(at=now + timedelta(days=days)) for days in (31, 179, 181)]
+
+    assert counts == [0, 0, 1]
+    assert "Erased after 180 days." in text_of(signed_in(alice).get("/settings/retention/"))
 
 
 def test_the_page_tells_the_bytes_of_the_teams_files(
@@ -108,7 +142,7 @@ def test_another_teams_setting_is_a_404(
     assert days_of(team) is None
 
 
-# What was erased ----------------------------------------------------------------------------------
+# Erased content -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -118,7 +152,7 @@ def later() -> datetime:
 
 @pytest.fixture
 def erase(team: Team, later: datetime) -> Callable[[], str]:
-    """Lets a month pass; returns what stands in the place of the headline."""
+    """Lets a month pass, and returns what replaces the headline."""
     Retention.objects.create(team=team, days=30)
 
     def run() -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from accounts.agents.signing_secrets import secrets_of
 from accounts.models import Agent, SecondFactor, SigningSecret, User
@@ -15,6 +16,7 @@ from database.encrypted_columns import CIPHER
 from inbox.models import SavedReply
 from inbox.search import index
 from tests.fixtures.agent_client import AgentClient
+from tests.inbox.many import many_like
 from tests.types import Answer, MakeDelivery
 from tests.wake.retention.stored import KEY, stored, tables_with
 from wake.management import reencryption
@@ -33,7 +35,8 @@ def rotate(*words: str) -> str:
 def answered(
     encrypting: Any, caller: AgentClient, agent: Agent, answer: Answer, allowed_host: str
 ) -> str:
-    """Its id. It is encrypted with the only key there is, as is the secret that signs it."""
+    """Returns the id of an answered delivery. The only key encrypts the callback, and the secret
+    that signs the callback."""
     delivery_id = caller.deliver(
         details={"ingredient": "saffron"},
         x_spice="turmeric",
@@ -75,16 +78,15 @@ def test_a_second_rotation_writes_nothing(answered: str, encrypting: Any) -> Non
 
 
 def test_a_rotation_covers_all_rows_in_batches(
-    encrypting: Any, make_delivery: MakeDelivery, monkeypatch: pytest.MonkeyPatch
+    encrypting: Any, make_delivery: MakeDelivery
 ) -> None:
-    for _ in range(5):
-        make_delivery(assumption="I take the cardamom.")
+    count = 2 * reencryption.ROWS_AT_ONCE + 1
+    many_like(make_delivery(assumption="I take the cardamom."), count - 1)
     encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY, KEY]
-    monkeypatch.setattr(reencryption, "ROWS_AT_ONCE", 2)
 
     printed = rotate()
 
-    assert "deliveries: 5 read, 5 rewritten" in printed
+    assert f"deliveries: {count} read, {count} rewritten" in printed
 
 
 def test_content_stored_before_the_switch_is_encrypted(
@@ -107,11 +109,11 @@ def test_the_search_index_forgets_content_from_before_the_switch(
 ) -> None:
     encrypting.WAKE_ENCRYPT_CONTENT = False
     make_delivery(details_json='"saffron"')
-    index.index_new()
+    index.index_new(at=timezone.now())
     encrypting.WAKE_ENCRYPT_CONTENT = True
 
     rotate()
-    index.index_new()
+    index.index_new(at=timezone.now())
 
     assert tables_with("saffron") == set()
 

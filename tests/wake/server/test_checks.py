@@ -12,7 +12,7 @@ import pytest
 from django.core import checks
 
 from tests.wake.server.up import ROOT, clean_environment, free_port
-from wake.server import env
+from wake.server.settings import env
 
 pytestmark = [pytest.mark.once, pytest.mark.slow]
 
@@ -113,6 +113,7 @@ def test_a_connection_for_every_request_is_a_warning(
         "OPTIONS": options,
         "CONN_MAX_AGE": age,
     }
+    # Django warns of another DATABASES, whose open connections would stay.
     monkeypatch.setitem(production.DATABASES, "default", database)
 
     assert warnings_of(deploy=True) == codes
@@ -200,3 +201,33 @@ def test_an_unreachable_database_is_reported_in_a_sentence(manage: Manage) -> No
     assert done.returncode == 1
     assert "The database cannot be reached" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+WITNESS = (
+    "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW https://w.example/submit"
+)
+
+
+@pytest.mark.parametrize(
+    ("variables", "problem"),
+    [
+        ({"WEBHOOK": "https://a.example"}, "needs WAKE_CHECKPOINT_WEBHOOK_SECRET"),
+        ({"WEBHOOK": "https://a.example", "WEBHOOK_SECRET": "secret"}, "whsec_ and base64"),
+        ({"WEBHOOK": "https://a.example", "WEBHOOK_SECRET": "whsec_!"}, "whsec_ and base64"),
+        ({"WEBHOOK": "https://a.example", "WEBHOOK_SECRET": "whsec_c2VjcmV0"}, ""),
+        ({"TIMESTAMPS": "https://tsa.example"}, "a file that is there"),
+        ({"WITNESSES": ["witness.example https://w.example"]}, "has no verifier key"),
+        ({"WITNESSES": [WITNESS.partition(" ")[0]]}, "has no verifier key"),
+        ({"WITNESSES": [WITNESS]}, ""),
+        ({"GIT": "git@git.example.com:us/wake-log.git"}, ""),
+    ],
+)
+def test_a_destination_of_checkpoints_that_could_never_work_is_refused(
+    variables: dict[str, Any], problem: str, settings: Any
+) -> None:
+    for name, value in variables.items():
+        setattr(settings, f"WAKE_CHECKPOINT_{name}", value)
+
+    found = [each.msg for each in checks.run_checks() if each.id == "wake.E011"]
+
+    assert any(problem in each for each in found) if problem else not found

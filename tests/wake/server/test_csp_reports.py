@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from accounts.limits import throttles
+from tests.fixtures.logged import logged
 from tests.fixtures.strict_client import Client
 from tests.spec.http.test_errors import error_of
 from wake.server import csp_reports
@@ -19,15 +20,14 @@ SECRET = "saffroninthesafe"
 
 @pytest.fixture(autouse=True)
 def _nothing_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csp_reports, "_seen", csp_reports.Seen())
+    monkeypatch.setattr(csp_reports, "_seen", csp_reports.Seen())  # another process
 
 
 @pytest.fixture
-def lines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def lines() -> Iterator[list[str]]:
     """Returns the lines of the log, as they are written."""
-    lines: list[str] = []
-    monkeypatch.setattr(csp_reports.log, "filter", lambda record: lines.append(record.getMessage()))
-    return lines
+    with logged(csp_reports.log) as lines:
+        yield lines
 
 
 def old(blocked: str = "inline", directive: str = "script-src-elem") -> dict[str, Any]:
@@ -70,7 +70,7 @@ def test_both_formats_are_taken_and_logged_in_one_line(
         ("http://[", "something else"),
         ("a\nb", "something else"),
         ("", "something else"),
-        # Normalising the host takes the square of its length: minutes.
+        # Normalising the host takes the square of its length, which is minutes.
         ("https://a" + "\u0301\u0316" * 200_000, "https"),
     ],
 )
@@ -118,7 +118,8 @@ def test_a_tampered_body_is_malformed(body: Any, kind: str, lines: list[str]) ->
 
 
 def test_reports_do_not_flood_the_log(lines: list[str], settings: Any) -> None:
-    """One network is limited; many networks find that kinds are few."""
+    """The reports of one network are limited. Many networks together can only report a few
+    kinds."""
     codes = [send(old(f"https://{number}.example/"), OLD).status_code for number in range(130)]
     settings.WAKE_CLIENT_ADDRESS = "HTTP_X_REAL_IP"
     for number in range(130):
@@ -130,10 +131,8 @@ def test_reports_do_not_flood_the_log(lines: list[str], settings: Any) -> None:
 
 
 def test_while_redis_is_away_the_log_is_not_flooded_either(
-    lines: list[str], monkeypatch: pytest.MonkeyPatch
+    lines: list[str], redis_away: None
 ) -> None:
-    monkeypatch.setattr(throttles, "_count", lambda *_, **__: None)
-
     codes = {send(old(), OLD).status_code for _ in range(100)}
 
     assert codes == {204}
@@ -144,9 +143,9 @@ def test_a_kind_is_logged_again_after_an_hour_with_its_number() -> None:
     seen = csp_reports.Seen()
     kind = ("img-src", "data")
 
-    assert seen.note(kind, at=0.0) == 1
-    assert [seen.note(kind, at=at) for at in (1.0, 3_599.0)] == [None, None]
-    assert seen.note(kind, at=3_600.0) == 3
+    assert seen.record(kind, at=0.0) == 1
+    assert [seen.record(kind, at=at) for at in (1.0, 3_599.0)] == [None, None]
+    assert seen.record(kind, at=3_600.0) == 3
 
 
 def test_only_a_post_is_a_report(client: Client) -> None:

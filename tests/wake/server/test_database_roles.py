@@ -24,7 +24,7 @@ pytestmark = [
 
 
 class WorldOfRoles(World):
-    """Its processes connect with a role that does not own the tables."""
+    """Runs processes that connect with a role that does not own the tables."""
 
     def prepare_database(self) -> None:
         self.role, self.owner_url = f"test_wake_app_{uuid4().hex[:8]}", self.database_url
@@ -59,7 +59,7 @@ def test_the_loop_works_with_the_role_and_the_audit_cannot_be_changed(
     world.run(f"call_command('allow_callback', '127.0.0.1:{receiver.port}')")
     answered = world.run(f"result = answered({receiver.url!r})")
     world.run("from wake.callbacks.sending import send_due; send_due()")
-    world.run("from accounts.jobs import extend_audit_chains; extend_audit_chains()")
+    world.run("from accounts.jobs import extend_log; extend_log()")
     world.run("call_command('audit_verify')")
     world.run("call_command('migrate', check_unapplied=True)")
 
@@ -67,6 +67,7 @@ def test_the_loop_works_with_the_role_and_the_audit_cannot_be_changed(
     for statement in (
         *_changes("accounts_auditevent", "event = ''"),
         *_changes("accounts_auditseal", "hash = ''"),
+        *_changes("accounts_logentry", "kind = ''"),
         "CREATE OR REPLACE FUNCTION accounts_append_only() RETURNS trigger LANGUAGE plpgsql"
         " AS $$ BEGIN RETURN NULL; END $$",
         "SET session_replication_role = replica",

@@ -1,4 +1,5 @@
-"""`make audit` calls nothing safe that it could not look up, and `make sbom` lists everything."""
+"""`make audit` never calls a package safe if it could not look the package up. `make sbom` lists
+everything."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def test_a_dependency_that_could_not_be_checked_is_reported() -> None:
 
 @pytest.mark.parametrize("report", [[], [{"name": "idna", "skip_reason": "not found on PyPI"}] * 9])
 def test_it_says_that_nothing_was_checked(report: list[dict[str, object]]) -> None:
-    """Nine lines that a dependency was not found looked like a result."""
+    """Nine output lines about dependencies that could not be found used to look like the result of
+    the check."""
     lines, code = judged(report)
 
     assert code == NOTHING_CHECKED
@@ -66,7 +68,7 @@ def test_without_network_it_says_that_nothing_was_checked(
 ) -> None:
     for name in ("HTTPS_PROXY", "https_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    monkeypatch.setenv("HOME", str(tmp_path))  # with no earlier answers
+    monkeypatch.setenv("HOME", str(tmp_path))  # without earlier answers
 
     assert advisories.main() == NOTHING_CHECKED
     assert capsys.readouterr().out.startswith("NOTHING WAS CHECKED")
@@ -94,8 +96,8 @@ def test_the_sbom_has_every_locked_dependency_with_its_version(tmp_path: Path) -
 
 @pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
 def test_the_lock_names_the_extras_that_packages_ask_for(lock: str) -> None:
-    """Without them, pip 23.2 takes the newest version of `coverage[toml]` and refuses it, because
-    it has no hash for it."""
+    """Without the extras, pip 23.2 takes the newest version of `coverage[toml]`, and refuses it
+    because the lock has no hash for that version."""
     extras = {
         canonicalize_name(name): set(re.findall(r"[\w-]+", names))
         for name, names, _ in _locked(lock)

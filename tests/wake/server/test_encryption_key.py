@@ -1,4 +1,4 @@
-"""A server with another encryption key does not start, and says which setting to put right."""
+"""A server with another encryption key does not start, and names the setting to correct."""
 
 from __future__ import annotations
 

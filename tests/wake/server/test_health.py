@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,20 @@ NO_SERVER = "redis://127.0.0.1:1/0"
 
 @pytest.fixture
 def broker(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(disks, "_full", None)
+    monkeypatch.setattr(disks, "_full", None)  # another process, which has not looked yet
     settings.WAKE_DATA = tmp_path
     folder = tmp_path / "broker"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture
+def fill_disk(broker: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    def fill_disk() -> None:
+        # No test can fill the disk of the machine.
+        monkeypatch.setattr(disks, "FREE_BYTES", shutil.disk_usage(broker).total + 1)
+
+    return fill_disk
 
 
 @pytest.fixture
@@ -203,9 +212,9 @@ def test_readyz_reports_callbacks_that_would_never_be_sent(
 
 
 def test_down_when_the_data_folder_has_no_room(
-    client: Client, broker: Path, heartbeat: Heartbeat, monkeypatch: pytest.MonkeyPatch
+    client: Client, heartbeat: Heartbeat, fill_disk: Callable[[], None]
 ) -> None:
-    monkeypatch.setattr(disks, "FREE_BYTES", shutil.disk_usage(broker).total + 1)
+    fill_disk()
 
     report = client.get("/readyz")
 
@@ -214,10 +223,10 @@ def test_down_when_the_data_folder_has_no_room(
 
 
 def test_disks_are_checked_every_ten_seconds(
-    client: Client, broker: Path, heartbeat: Heartbeat, monkeypatch: pytest.MonkeyPatch
+    client: Client, heartbeat: Heartbeat, fill_disk: Callable[[], None]
 ) -> None:
     client.get("/readyz")
-    monkeypatch.setattr(disks, "FREE_BYTES", shutil.disk_usage(broker).total + 1)
+    fill_disk()
 
     assert client.get("/readyz").status_code == 200
 

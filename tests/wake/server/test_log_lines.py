@@ -12,11 +12,13 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from accounts.models import User
+from inbox.list import sections
 from inbox.models import SavedReply
+from tests.fixtures import wrapped
 from tests.fixtures.strict_client import Client
 from tests.types import MakeDelivery
-from wake import jobs
-from wake.server.log_lines import Line, described
+from wake import deadlines, jobs
+from wake.server.log_lines import LineFormatter, described
 
 SECRET = "saffroninthesafe"
 log = logging.getLogger("tests")
@@ -26,7 +28,9 @@ Fail = Callable[[], None]
 @pytest.fixture
 def lines() -> Iterator[io.StringIO]:
     """Returns what the server's own handler writes."""
-    ours = next(one for one in logging.getLogger().handlers if isinstance(one.formatter, Line))
+    ours = next(
+        one for one in logging.getLogger().handlers if isinstance(one.formatter, LineFormatter)
+    )
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(ours.formatter)
@@ -39,7 +43,7 @@ def lines() -> Iterator[io.StringIO]:
 def fail(
     request: pytest.FixtureRequest, alice: User, make_delivery: MakeDelivery
 ) -> Callable[..., None]:
-    """A failure whose own words quote it, at least on one of the databases."""
+    """Makes a failure whose own words quote the content, at least on one of the databases."""
 
     def name_twice() -> None:
         for _ in range(2):
@@ -83,26 +87,21 @@ def test_our_logs_contain_no_secrets(fail: Fail, lines: io.StringIO) -> None:
     assert "RuntimeError: One thing led to another." in logged
 
 
-def test_djangos_logs_contain_no_secrets(
-    fail: Fail, lines: io.StringIO, alice: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("inbox.list.sections.inbox", fail)
+def test_djangos_logs_contain_no_secrets(fail: Fail, lines: io.StringIO, alice: User) -> None:
     browser = Client(raise_request_exception=False)
     browser.force_login(alice)
 
-    status = browser.get("/", {"q": SECRET}).status_code
+    with wrapped.before(sections, "inbox", fail):
+        status = browser.get("/", {"q": SECRET}).status_code
 
     assert status in {500, 503}
     assert SECRET not in lines.getvalue()
     assert "in raise_it" in lines.getvalue()
 
 
-def test_celerys_logs_contain_no_secrets(
-    fail: Fail, lines: io.StringIO, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("wake.deadlines.time_out_overdue", fail)
-
-    jobs.time_out_overdue.apply()
+def test_celerys_logs_contain_no_secrets(fail: Fail, lines: io.StringIO) -> None:
+    with wrapped.before(deadlines, "time_out_overdue", fail):
+        jobs.time_out_overdue.apply()
 
     assert SECRET not in lines.getvalue()
     assert "time_out_overdue" in lines.getvalue()
@@ -146,7 +145,7 @@ def test_other_handlers_see_the_record_as_it_was() -> None:
     failure = ValueError(SECRET)
     record = log.makeRecord("tests", logging.ERROR, "", 1, "It: %s", (failure,), None)
 
-    assert Line().format(record) == "It: ValueError"
+    assert LineFormatter().format(record) == "It: ValueError"
     assert record.args == (failure,)
 
 

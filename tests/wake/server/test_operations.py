@@ -16,7 +16,8 @@ OURS = {"accounts", "inbox", "pages", "relay", "wake"}
 
 
 def test_every_variable_that_the_settings_read_is_explained() -> None:
-    settings = (ROOT / "wake/settings.py").read_text()
+    modules = [ROOT / "wake/settings.py", *(ROOT / "wake/server/settings").glob("*.py")]
+    settings = "".join(module.read_text() for module in modules)
     read = set(re.findall(r'(?:environ\.get\(|env\.\w+\()\s*"([A-Z_]+)"', settings))
     assert {"PORT", "WAKE_ORIGIN", "WAKE_QUOTA_TEST"} <= read
 
@@ -73,7 +74,7 @@ def test_only_migrate_connects_as_the_owner_of_the_tables() -> None:
 
     assert users == ["wake_app", "wake"]
     assert "postgresql://wake:" in migrate
-    # The servers get all of .env, and with it the owner's password, unless it is replaced.
+    # The servers get all of .env, which includes the owner's password unless a line replaces it.
     shared = COMPOSE.partition("\nx-wake:")[2].partition("\n\n")[0]
     assert "env_file: .env" in shared
     assert re.search(r"^ +POSTGRES_PASSWORD: \$\{NOT_FOR_THE_SERVERS:-\}$", shared, re.MULTILINE)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core import checks
 
-from wake.server import env
+from wake.server.settings import env
 
 pytestmark = pytest.mark.once
 

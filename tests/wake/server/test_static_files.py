@@ -26,7 +26,7 @@ SOURCES = Path(project.BASE_DIR) / "static"
 
 @pytest.fixture
 def collected(settings: Any, tmp_path: Path) -> Callable[[str], str]:
-    """The text of a file, as it is served under the hash of its content."""
+    """Returns a function that reads a file as it is served under the hash of its content."""
     settings.STATIC_ROOT = tmp_path
     settings.STORAGES = {
         **settings.STORAGES,
@@ -72,7 +72,8 @@ def test_scripts_are_served_without_comments(collected: Callable[[str], str]) ->
 def test_a_module_is_loaded_by_its_content_hash(
     collected: Callable[[str], str], tmp_path: Path
 ) -> None:
-    # The shortcuts load the palette when its keys are pressed, and the updates load their stream.
+    # The shortcuts load the palette only when a person presses the palette's keys. The module of
+    # the updates loads the module of the stream.
     loaders = ("app", "keyboard-shortcuts", "updates")
     scripts = "".join(collected(f"js/{name}.js") for name in loaders)
     modules = re.findall(r'import\("\./([^"]+)"\)', scripts)
@@ -105,7 +106,7 @@ def test_pages_are_compressed_and_the_protocol_is_not(
 
 
 def test_an_answer_without_a_body_stays_empty(live_server: LiveServer, alice: User) -> None:
-    """A browser closes a connection on which bytes follow a 204, and sometimes it reads them as its
+    """A browser closes a connection on which bytes follow a 204, and sometimes reads them as its
     next answer."""
     browser = Client()
     browser.force_login(alice)

@@ -1,4 +1,4 @@
-"""Starts the server as people run it: `manage.py up` in its own process and data folder."""
+"""Starts the server as people run it: `manage.py up` in a process and a data folder of its own."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 
-# Generous, because a busy machine needs ten seconds to import Django.
+# This is generous, because a busy machine needs ten seconds to import Django.
 PATIENCE_SECONDS = 90
 
 
 def clean_environment(**given: str) -> dict[str, str]:
-    """This process's own, without what would change how the server is run."""
+    """Returns this process's environment, without what would change how the server runs."""
     ours = ("WAKE_", "DATABASE_URL", "REDIS_URL", "DJANGO_", "PORT", "PYTEST_")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return {**inherited, **given}
@@ -45,7 +45,7 @@ def eventually(what: Callable[[], Any], *, within: float = PATIENCE_SECONDS) -> 
 
 @dataclass
 class Up:
-    """`manage.py up`, what it printed, and every process that belongs to it."""
+    """Holds `manage.py up`, what it printed, and every process that belongs to it."""
 
     data: Path
     port: int
@@ -84,7 +84,7 @@ class Up:
         return self.output
 
     def send(self, number: int) -> float:
-        """Returns the seconds until it ended."""
+        """Sends a signal and returns the seconds until the server ended."""
         assert self.process is not None
         began = time.monotonic()
         self.process.send_signal(number)

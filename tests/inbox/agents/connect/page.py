@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ CLIENT = Path(__file__).parents[4] / "client"
 
 
 class Page:
-    """What an agent's connect page offers, on a server that listens; programs run in a folder of
-    their own, with the key in their environment and nothing else that they could lean on."""
+    """Holds what an agent's connect page offers, on a server that listens. Programs run in a folder
+    of their own. The environment of a program has the key, and nothing else that could help the
+    program."""
 
     def __init__(self, person: Person, agent: Agent, key: str, folder: Path) -> None:
         answer = person.get(f"/agents/{agent.pk}/connect/")
@@ -48,12 +50,15 @@ class Page:
         )
 
     def run(self, *command: str, **environment: str) -> str:
-        """Returns its output."""
+        """Runs the program and returns its output."""
         return finished(self.start(*command, **environment))
 
     def shell(self, script: str, **environment: str) -> list[Any]:
         """Returns the JSON values that a script prints."""
         return json_texts(self.run("bash", "-euc", script, **environment))
+
+
+Copied = Callable[[], Page]
 
 
 def finished(process: subprocess.Popen[str]) -> str:

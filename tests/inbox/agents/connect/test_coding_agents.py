@@ -1,7 +1,7 @@
-"""What the connect page offers to paste into a coding agent connects it.
+"""A coding agent connects with what the connect page offers to paste.
 
-The coding agents are not there: their settings are read as they read them, and their requests are
-made.
+The coding agents are not installed here. The tests read the settings as the coding agents would,
+and make the requests of the coding agents.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ import pytest
 from django.conf import settings
 
 from accounts.models import Agent
-from tests.inbox.agents.connect.page import Page, delivered, finished
+from tests.inbox.agents.connect.page import Copied, Page, delivered, finished
 from tests.types import Answer
 
-Copied = Callable[[], Page]
 FIXTURES = Path(__file__).parents[3] / "client" / "hook" / "fixtures"
 
 
@@ -61,8 +60,8 @@ def _vscode(page: Page) -> tuple[str, str]:
 def test_the_instructions_for_a_coding_agent_connect_it(
     copied: Copied, read: Callable[[Page], tuple[str, str]]
 ) -> None:
-    """The coding agents are not there: their settings are read as they read them, and their first
-    requests are made."""
+    """The coding agents are not installed here. The test reads the settings as the coding agents
+    would, and makes their first requests."""
     url, authorization = read(copied())
     headers = {"Authorization": authorization, "Accept": "application/json, text/event-stream"}
 
@@ -116,7 +115,7 @@ def test_claude_desktop_starts_the_bridge(copied: Copied, wake_path: str) -> Non
 def test_the_login_for_claude_desktop_stores_the_key(
     copied: Copied, wake_path: str, agent_id: str
 ) -> None:
-    """The hint named `wake login` alone, which needs the server and the agent."""
+    """The hint used to name `wake login` alone, which needs the server and the agent."""
     Agent.objects.update(agent_id=agent_id)
     page = copied()
     [login] = re.findall("wake login .* (?=once)", page.hints["mcp-claude-desktop"])
@@ -138,7 +137,7 @@ def test_a_permission_prompt_is_answered_by_a_person(
     given = json.loads((FIXTURES / "claude-code-permission-request.json").read_text())["input"]
     words = f"printf %s {shlex.quote(json.dumps(given))} | {hook}"
 
-    # Only the login knows the key by now.
+    # By now only the login knows the key.
     program = page.start("bash", "-euc", words, PATH=wake_path, WAKE_API_KEY="")
     answer(delivered(), "redirected", edited_json='{"command": "npm ci"}')
 

@@ -1,4 +1,4 @@
-"""The connect page of an agent is open to all members, shows no key and waits for the first
+"""All members can open the connect page of an agent. The page shows no key, and waits for the first
 delivery."""
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What the connect page offers to paste, run as it stands against a server that listens.
+"""The snippets of the connect page run unchanged against a server that listens.
 
 The frameworks themselves (OpenAI Agents SDK, LangChain with LangGraph, CrewAI) are not installed
-here: in their place stand the tiny modules below, so that their programs are imported whole, and
-the tool in each is called. n8n and Claude Code are not there either: their files are read, and the
-requests in them are made.
+here. The tiny modules below replace them, so that the tests can import each program whole and call
+its tool. n8n and Claude Code are not installed either: the tests read their files and make their
+requests.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ import shutil
 import subprocess
 import textwrap
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import pytest
@@ -31,13 +32,12 @@ from accounts.audit import SYSTEM
 from accounts.models import Agent
 from inbox.agents.connect.snippets import KINDS, fill
 from relay.cards.publishing import publish
-from tests.inbox.agents.connect.page import Page, delivered, finished
+from tests.inbox.agents.connect.page import Copied, delivered, finished
 from tests.inbox.person import Person
 from tests.types import Answer
 from wake.models import Delivery
 from wake_client.connector import cli
 
-Copied = Callable[[], Page]
 EXAMPLES = Path(settings.BASE_DIR, "templates", "inbox", "agents", "connect", "snippets")
 HOSTILE = 'it\'s "$(touch x)" `y` \\ <b> \u540d\u524d {{ 1 }}'
 LANTERN = {"feedback": "The second.", "edited_json": '{"names": ["Lantern"]}'}
@@ -149,14 +149,23 @@ class _SendsAway(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def away() -> Iterator[Away]:
-    with Away() as server:
+Server = TypeVar("Server", bound=ThreadingHTTPServer)
+
+
+@contextmanager
+def serving(server: Server) -> Iterator[Server]:
+    with server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def away() -> Iterator[Away]:
+    with serving(Away()) as server:
+        yield server
 
 
 def test_the_python_program_sends_the_key_to_no_other_server(
@@ -192,7 +201,7 @@ def test_the_node_program_sends_the_key_to_no_other_server(
 
 
 class PastTheDeadline(ThreadingHTTPServer):
-    """Makes each agent wait for its answer, which comes after the deadline, at the third poll."""
+    """Makes each agent wait for its answer, which arrives after the deadline, at the third poll."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _AnswersLate)
@@ -225,18 +234,14 @@ class _AnswersLate(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def past_the_deadline() -> Iterator[PastTheDeadline]:
-    with PastTheDeadline() as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with serving(PastTheDeadline()) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def test_a_python_program_that_has_to_wait_waits_after_the_deadline(
     copied: Copied, past_the_deadline: PastTheDeadline, python: str, settings: Any
 ) -> None:
-    """It told its model to proceed."""
+    """The program used to tell its model to proceed after the deadline."""
     settings.WAKE_ORIGIN = past_the_deadline.origin
     page = copied()
     page.save("python", "wake_inbox.py")
@@ -317,70 +322,11 @@ def test_the_request_in_the_system_prompt_works(copied: Copied) -> None:
     assert sorted(Delivery.objects.values_list("type", flat=True)) == sorted(Delivery.Type.values)
 
 
-def test_the_n8n_workflow_is_connected_and_its_requests_work(
-    copied: Copied, answer: Answer
-) -> None:
-    page = copied()
-    workflow = json.loads(page.texts["n8n"])
-    nodes = {node["name"]: node for node in workflow["nodes"]}
-    ways = [
-        (node, way["node"])
-        for node, outputs in workflow["connections"].items()
-        for output in outputs["main"]
-        for way in output
-    ]
-
-    receipt = _request(nodes["Deliver"], page).json()
-    answer(receipt["delivery_id"], "rejected", feedback="No.")
-    answered = _request(nodes["Read the answer"], page, receipt=receipt).json()
-
-    assert {name for way in ways for name in way} == set(nodes)
-    assert ("Still pending?", "Wait a minute") in ways
-    assert (answered["status"], answered["feedback"]) == ("rejected", "No.")
-    assert delivered().provider == "n8n"
-
-
-@pytest.mark.parametrize("agent_id", ["=1", '={{ $env.KEY }} "\\{" \u540d'])
-def test_an_agent_id_is_not_an_n8n_expression(copied: Copied, agent_id: str) -> None:
-    """In n8n, a value that begins with "=" is an expression with JavaScript in braces."""
-    Agent.objects.update(agent_id=agent_id)
-
-    nodes = {node["name"]: node for node in json.loads(copied().texts["n8n"])["nodes"]}
-    fields = nodes["Deliver"]["parameters"]["bodyParameters"]["parameters"]
-    [value] = [field["value"] for field in fields if field["name"] == "agent_id"]
-
-    expression = re.fullmatch(r"=\{\{ ([^{}]+) \}\}", value)
-    assert expression
-    assert json.loads(expression[1]) == agent_id
-
-
-def _request(node: dict[str, Any], page: Page, receipt: Any = None) -> httpx.Response:
-    """Makes a request as n8n does, and evaluates the only expression that the workflow has."""
-    given = node["parameters"]
-    assert (given["authentication"], given["genericAuthType"]) == (
-        "genericCredentialType",
-        "httpBearerAuth",
-    )
-    url = given["url"]
-    if url.startswith("="):
-        expression = "{{ $('Deliver').first().json.delivery_id }}"
-        assert expression in url
-        url = url[1:].replace(expression, receipt["delivery_id"])
-    fields = given.get("bodyParameters", {}).get("parameters", [])
-    assert not [field for field in fields if field["value"].startswith("=")]
-    return httpx.request(
-        given["method"],
-        url,
-        headers={"Authorization": f"Bearer {page.environment['WAKE_API_KEY']}"},
-        json={field["name"]: field["value"] for field in fields} or None,
-    )
-
-
 @pytest.mark.parametrize("name", STUBS)
 def test_the_tool_for_a_framework_asks_and_returns_the_answer(
     copied: Copied, answer: Answer, python: str, name: str
 ) -> None:
-    """Only the framework is a stub; the program and its tool are real."""
+    """Only the framework is a stub: the program and its tool are real."""
     page = copied()
     page.save("python", "wake_inbox.py")
     page.save(name, "program.py")

@@ -1,4 +1,4 @@
-"""The welcome page shows three steps and marks each as done when it is."""
+"""The welcome page shows three steps, and marks each step that is done."""
 
 from __future__ import annotations
 
@@ -127,5 +127,5 @@ def test_it_takes_few_queries(
     path: str,
     django_assert_max_num_queries: Callable[..., CaptureQueriesContext],
 ) -> None:
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(7):
         assert "Send a test delivery" in text_of(alices.get(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -13,13 +14,14 @@ from django.utils import timezone
 from accounts.models import Agent, AuditEvent, Team, User
 from inbox.delivery.discussion import comments
 from inbox.models import Comment, Mention
+from tests.fixtures import wrapped
 from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery
 from wake import retention
 from wake.models import Callback, Delivery
 
-pytestmark = pytest.mark.usefixtures("alice")  # Bob alone could not discuss
+pytestmark = pytest.mark.usefixtures("alice")  # Bob would otherwise be alone, and could not discuss
 
 WORDS = "The second figure looks wrong to me."
 
@@ -129,17 +131,21 @@ def test_what_cannot_be_stored_comes_back_with_the_reason(
 
 
 def test_a_delivery_takes_no_more_comments_than_a_page_can_show(
-    bobs: Person, make_delivery: MakeDelivery, monkeypatch: pytest.MonkeyPatch
+    bobs: Person, make_delivery: MakeDelivery
 ) -> None:
-    monkeypatch.setattr(comments, "MOST_COMMENTS", 1)
     delivery = make_delivery()
     write(bobs, delivery)
+    row = Comment.objects.get()
+    rows = [copy(row) for _ in range(comments.MAX_COMMENTS - 1)]
+    for each in rows:
+        each.pk = uuid4()
+    Comment.objects.bulk_create(rows)
 
     refused = write(bobs, delivery, "One more")
 
     assert refused.status_code == 422
     assert "which is the most. Remove one first." in text_of(refused)
-    remove(bobs, delivery, Comment.objects.get())
+    remove(bobs, delivery, row)
     assert write(bobs, delivery, "One more").status_code == 303
 
 
@@ -272,18 +278,14 @@ def test_hostile_words_are_shown_as_words(bobs: Person, make_delivery: MakeDeliv
 
 
 def test_the_words_of_a_person_who_left_while_writing_are_not_stored(
-    bobs: Person, make_delivery: MakeDelivery, monkeypatch: pytest.MonkeyPatch
+    bobs: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery()
-    find = Delivery.objects.select_for_update
 
-    def leave(*arguments: Any, **named: Any) -> Any:
-        bobs.user.memberships.all().delete()
-        return find(*arguments, **named)
-
-    monkeypatch.setattr(Delivery.objects, "select_for_update", leave)
-
-    assert write(bobs, delivery).status_code == 404
+    with wrapped.before(
+        Delivery.objects, "select_for_update", lambda: bobs.user.memberships.all().delete()
+    ):
+        assert write(bobs, delivery).status_code == 404
     assert not Comment.objects.exists()
 
 

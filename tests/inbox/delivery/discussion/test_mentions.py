@@ -1,4 +1,4 @@
-"""A comment mentions colleagues by name, and they learn of it."""
+"""A comment mentions colleagues by name, and the colleagues are notified."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import Membership, Team, User
-from inbox.delivery.discussion.mentions import mentioned_in, new_mentions
+from inbox.delivery.discussion.mentions import mentioned_in
 from inbox.models import Comment, Mention
 from inbox.notifications import digests
+from inbox.notifications.waiting import new_mentions
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery, Prefer
 from wake.models import Delivery

@@ -1,9 +1,10 @@
-"""An open page is told at once that something happened, for as long as the person may see it."""
+"""An open page hears at once that something happened, for as long as the person may see it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -11,19 +12,19 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils import timezone
 
+from accounts.access import members
 from accounts.access.viewer import Viewer
 from accounts.audit import person
-from accounts.models import Agent, Membership, Session, Team, User
-from accounts.people import members
-from accounts.sign_in import sessions
+from accounts.models import Agent, ApiKey, Membership, Session, Team, User
+from accounts.sign_in.browsers import sessions
 from database import notifications
 from inbox.list.live import changes, stream
-from inbox.list.live.changes import Follower, look
-from inbox.list.updates import mark
+from inbox.list.live.changes import PageFollower, look
+from inbox.reading.updates import mark
 from tests.inbox.list.live.page import CHANGED, HEARTBEAT, OpenPage
 from tests.inbox.person import Person
-from tests.types import MakeDelivery
-from wake import acknowledgements, withdrawals
+from tests.types import Answer, MakeDelivery
+from wake import acknowledgements, outcomes, withdrawals
 from wake.models import Delivery
 from wake.signals import inbox_topic
 
@@ -32,17 +33,27 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes.InboxWatch, "TOGETHER_SECONDS", 0.02)
-    monkeypatch.setattr(changes, "LOOK_OFTEN_SECONDS", 60)  # only notifications wake it
-    monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.5)
+    monkeypatch.setattr(changes, "LOOK_OFTEN_SECONDS", 60)  # so that only notifications wake it
+    # Silence is known by its heartbeats, which come every 15 seconds.
+    monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.2)
 
 
 def now() -> str:
     return mark(timezone.now())
 
 
+@dataclass(frozen=True)
+class Unheard:
+    """Marks an act after which the page must receive nothing."""
+
+    act: Callable[[], Any]
+
+    def __call__(self) -> None:
+        self.act()
+
+
 def listen(person: Person, *acts: Callable[[], Any], since: str = "", **query: str) -> list[Any]:
-    """Opens a page, then does one act after the other, and returns what the page is told each
+    """Opens a page, then does one act after the other, and returns what the page receives each
     time."""
 
     @async_to_sync
@@ -51,7 +62,7 @@ def listen(person: Person, *acts: Callable[[], Any], since: str = "", **query: s
         told = []
         for act in acts:
             await sync_to_async(act, thread_sensitive=True)()
-            told.append(await page.next())
+            told.append(await (page.silence() if isinstance(act, Unheard) else page.next()))
             if told[-1] is None:
                 return told
         await page.leave()
@@ -61,7 +72,7 @@ def listen(person: Person, *acts: Callable[[], Any], since: str = "", **query: s
 
 
 def nothing() -> None:
-    """Lets a heartbeat pass."""
+    """Only waits."""
 
 
 def test_a_page_is_told_of_everything_that_happens_to_its_deliveries(
@@ -78,10 +89,24 @@ def test_a_page_is_told_of_everything_that_happens_to_its_deliveries(
         lambda: acknowledgements.acknowledge([update.pk], by=bob, at=timezone.now()),
         lambda: acknowledgements.bring_back([update.pk], by=bob, at=timezone.now()),
         lambda: withdrawals.withdraw(Delivery.objects.filter(pk=update.pk), at=timezone.now()),
-        nothing,
+        Unheard(nothing),
     )
 
     assert told == [CHANGED] * 6 + [HEARTBEAT]
+
+
+def test_a_page_is_told_of_a_failure_and_of_no_other_outcome(
+    alices: Person, key: ApiKey, make_delivery: MakeDelivery, answer: Answer
+) -> None:
+    delivery = make_delivery()
+    answer(delivery)
+
+    def report(status: str) -> None:
+        outcomes.report(key, delivery.pk, status=status, at=timezone.now())
+
+    told = listen(alices, lambda: report("failed"), Unheard(lambda: report("done")), since=now())
+
+    assert told == [CHANGED, HEARTBEAT]
 
 
 def test_a_page_learns_what_happened_before_its_stream(
@@ -91,14 +116,14 @@ def test_a_page_learns_what_happened_before_its_stream(
     since = now()
     make_delivery()
 
-    assert listen(alices, nothing, nothing, since=since) == [CHANGED, HEARTBEAT]
-    assert listen(alices, nothing) == [HEARTBEAT]
+    assert listen(alices, nothing, Unheard(nothing), since=since) == [CHANGED, HEARTBEAT]
+    assert listen(alices, Unheard(nothing)) == [HEARTBEAT]
 
 
 def test_an_old_page_that_comes_back_asks_once(alices: Person) -> None:
     hour_old = mark(timezone.now() - timedelta(hours=1))
 
-    assert listen(alices, nothing, nothing, since=hour_old) == [CHANGED, HEARTBEAT]
+    assert listen(alices, nothing, Unheard(nothing), since=hour_old) == [CHANGED, HEARTBEAT]
 
 
 def test_the_stream_holds_no_content_and_no_other_team(
@@ -106,13 +131,13 @@ def test_the_stream_holds_no_content_and_no_other_team(
 ) -> None:
     mallorys = Person(mallory)
 
-    assert listen(alices, lambda: mallorys.answer(elsewhere)) == [HEARTBEAT]
+    assert listen(alices, Unheard(lambda: mallorys.answer(elsewhere))) == [HEARTBEAT]
 
 
 def test_a_page_of_one_team_is_told_of_that_team_alone(
     alices: Person, second_team: Team, make_delivery: MakeDelivery
 ) -> None:
-    assert listen(alices, make_delivery, team=second_team.slug) == [HEARTBEAT]
+    assert listen(alices, Unheard(make_delivery), team=second_team.slug) == [HEARTBEAT]
     assert listen(alices, make_delivery) == [CHANGED]
 
 
@@ -148,7 +173,7 @@ def test_a_session_that_ends_ends_its_stream(
 def test_a_session_that_ends_is_noticed_without_an_event(
     alices: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "LOOK_OFTEN_SECONDS", 0.05)
+    monkeypatch.setattr(changes, "LOOK_OFTEN_SECONDS", 0.05)  # not only notifications wake it
 
     assert listen(alices, lambda: alices.client.post("/logout/")) == [None]
 
@@ -156,13 +181,13 @@ def test_a_session_that_ends_is_noticed_without_an_event(
 def test_a_look_that_finds_nothing_new_tells_nothing(
     alices: Person, make_delivery: MakeDelivery, team: Team
 ) -> None:
-    """SQLite says only that its file has changed."""
+    """SQLite only shows that its file has changed."""
     make_delivery()
 
     def wake() -> None:
         notifications._wake([inbox_topic(team.pk)])
 
-    assert listen(alices, wake, wake) == [HEARTBEAT, HEARTBEAT]
+    assert listen(alices, Unheard(wake), Unheard(wake)) == [HEARTBEAT, HEARTBEAT]
 
 
 def test_an_event_that_commits_after_a_later_one_is_told(
@@ -190,21 +215,22 @@ def test_the_server_of_short_requests_has_no_stream(alices: Person) -> None:
 
 
 def test_a_person_has_so_many_streams_and_the_server_so_many(
-    alices: Person, bobs: Person, settings: Any, monkeypatch: pytest.MonkeyPatch
+    alices: Person, bobs: Person, settings: Any
 ) -> None:
-    monkeypatch.setattr(stream, "MOST_OF_A_PERSON", 2)
-    settings.WAKE_MAX_INBOX_STREAMS = 3
+    most = stream.MAX_OF_A_PERSON
+    settings.WAKE_MAX_INBOX_STREAMS = most + 1
+    people = [alices] * (most + 1) + [bobs] * 2
 
     @async_to_sync
     async def story() -> list[int]:
-        pages = [await OpenPage(each, since=now()).open() for each in [alices] * 3 + [bobs] * 2]
+        pages = [await OpenPage(each, since=now()).open() for each in people]
         await pages[0].leave()
         pages.append(await OpenPage(alices, since=now()).open())
         statuses = [page.status for page in pages]
         await asyncio.gather(*(page.leave() for page in pages[1:] if page.status == 200))
         return statuses
 
-    assert story() == [200, 200, 204, 200, 204, 200]
+    assert story() == [*[200] * most, 204, 200, 204, 200]
     assert not stream.places.taken
 
 
@@ -235,7 +261,7 @@ def test_one_look_makes_two_queries_for_all_pages(
     make_delivery()
     at = timezone.now()
     pages = [
-        Follower(Viewer.of(each.user), each.client.session.session_key or "", at)
+        PageFollower(Viewer.of(each.user), each.client.session.session_key or "", at)
         for each in [alices, bobs, alices]
     ]
     team_ids = {team_id for page in pages for team_id in page.keys}

@@ -9,14 +9,18 @@ from typing import Any
 import pytest
 
 from accounts.models import Team, User
-from inbox.models import Channel, Event, NotificationRule
-from inbox.notifications.channels import noting, sending
+from inbox.models import Channel, ChannelEvent, NotificationRule
+from inbox.notifications.channels import recording, sending
 from inbox.notifications.channels.digests import next_digest_of
 from inbox.notifications.channels.kinds import webhook
 from tests.wake.callbacks.receiver import Receiver
 
 MakeChannel = Callable[..., Channel]
-ALL = [event for event in Event if event not in {Event.DIGEST, Event.CODE, Event.TEST}]
+ALL = [
+    event
+    for event in ChannelEvent
+    if event not in {ChannelEvent.DIGEST, ChannelEvent.CODE, ChannelEvent.TEST}
+]
 
 
 @pytest.fixture
@@ -27,13 +31,14 @@ def inbox_of_chat(start_receiver: Callable[..., Receiver]) -> Receiver:
 
 @pytest.fixture
 def make_channel(inbox_of_chat: Receiver) -> MakeChannel:
-    """Adds a verified channel of a person or a team, since `at`, without its pages."""
+    """Adds a verified channel of a person or a team without the pages. The channel sends events
+    since `at`."""
 
     def make(
         owner: User | Team,
         *,
         at: datetime,
-        events: Sequence[Event] = ALL,
+        events: Sequence[ChannelEvent] = ALL,
         path: str = "hook",
         **fields: Any,
     ) -> Channel:
@@ -61,6 +66,6 @@ def make_channel(inbox_of_chat: Receiver) -> MakeChannel:
 
 
 def work(at: datetime) -> int:
-    """Does what the jobs do, once; returns how many messages arrived."""
-    noting.note_new(at=at)
+    """Runs both jobs once and returns how many messages arrived."""
+    recording.record_new(at=at)
     return sending.send_due(clock=lambda: at)

@@ -1,4 +1,5 @@
-"""What each kind makes of a message: its format, and no markup or link of an agent."""
+"""Each kind of channel has its own format, and a message contains no markup and no link of an
+agent."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from django.db import connection
 
 from accounts.models import User
 from inbox.models import Channel
-from inbox.notifications.channels import noting, sending
+from inbox.notifications.channels import recording, sending
 from inbox.notifications.channels.kinds import addresses
 from inbox.notifications.channels.kinds.kind import BadAddress
 from inbox.notifications.channels.kinds.registry import KINDS
@@ -31,22 +32,22 @@ HOSTILE = "<!channel> <https://evil.example|Click> *bold* [x](https://evil.examp
 
 
 @pytest.fixture
-def told(
+def one_sent(
     bob: User, make_channel: MakeChannel, make_delivery: MakeDelivery, inbox_of_chat: Receiver
 ) -> Any:
     """Sends one delivery through a channel of the kind, and returns what arrived."""
 
-    def tell(kind: str, headline: str = "Ship 2.4?", **fields: Any) -> Received:
+    def send(kind: str, headline: str = "Ship 2.4?", **fields: Any) -> Received:
         make_channel(bob, at=NINE - HOUR, kind=kind, **fields)
         make_delivery(at=NINE, headline=headline, timeout_seconds=7_200)
         assert work(NINE + MINUTE) == 1
         return inbox_of_chat.received[0]
 
-    return tell
+    return send
 
 
-def test_slack_gets_plain_text_and_a_button(told: Any) -> None:
-    content = told("slack_webhook", HOSTILE).json
+def test_slack_gets_plain_text_and_a_button(one_sent: Any) -> None:
+    content = one_sent("slack_webhook", HOSTILE).json
 
     text, actions = content["blocks"]
     assert text["text"]["type"] == "plain_text"
@@ -56,8 +57,8 @@ def test_slack_gets_plain_text_and_a_button(told: Any) -> None:
     assert actions["elements"][0]["url"].startswith("http://127.0.0.1:8000/deliveries/")
 
 
-def test_teams_gets_a_card_without_markdown_of_an_agent(told: Any) -> None:
-    content = told("teams", HOSTILE).json
+def test_teams_gets_a_card_without_markdown_of_an_agent(one_sent: Any) -> None:
+    content = one_sent("teams", HOSTILE).json
 
     (attachment,) = content["attachments"]
     assert attachment["contentType"] == "application/vnd.microsoft.card.adaptive"
@@ -67,8 +68,8 @@ def test_teams_gets_a_card_without_markdown_of_an_agent(told: Any) -> None:
     assert attachment["content"]["actions"][0]["type"] == "Action.OpenUrl"
 
 
-def test_ntfy_gets_json_at_its_root_with_the_token(told: Any) -> None:
-    request = told("ntfy", "Grüße", path="my-topic", secret="tk_abc")
+def test_ntfy_gets_json_at_its_root_with_the_token(one_sent: Any) -> None:
+    request = one_sent("ntfy", "Grüße", path="my-topic", secret="tk_abc")
 
     assert request.path == "/"
     assert request.headers["Authorization"] == "Bearer tk_abc"
@@ -80,37 +81,38 @@ def test_ntfy_gets_json_at_its_root_with_the_token(told: Any) -> None:
 
 
 @pytest.fixture
-def told_of_six(
+def six_sent(
     bob: User, make_channel: MakeChannel, make_delivery: MakeDelivery, inbox_of_chat: Receiver
 ) -> Any:
-    """Sends six deliveries, whose headlines are eight times longer as they are shown."""
+    """Sends six deliveries whose headlines become eight times as long when their invisible
+    characters are named."""
 
-    def tell(kind: str) -> Received:
+    def send(kind: str) -> Received:
         make_channel(bob, at=NINE - HOUR, kind=kind)
         for number in range(6):
             make_delivery(at=NINE, headline=str(number) + ("\u202e\u200b" * 9 + "x") * 6)
         assert work(NINE + MINUTE) == 1
         return inbox_of_chat.received[0]
 
-    return tell
+    return send
 
 
-def test_slack_gets_no_more_than_it_takes(told_of_six: Any) -> None:
-    text = told_of_six("slack_webhook").json["blocks"][0]["text"]["text"]
+def test_slack_gets_no_more_than_it_takes(six_sent: Any) -> None:
+    text = six_sent("slack_webhook").json["blocks"][0]["text"]["text"]
 
     assert len(text) <= 3_000
     assert text.endswith("\nand 1 more")
 
 
-def test_ntfy_gets_no_more_than_it_takes(told_of_six: Any) -> None:
-    request = told_of_six("ntfy")
+def test_ntfy_gets_no_more_than_it_takes(six_sent: Any) -> None:
+    request = six_sent("ntfy")
 
     assert len(request.json["message"].encode()) <= 4_096
     assert len(request.body) <= 8_192
 
 
-def test_teams_gets_no_more_than_it_takes(told_of_six: Any) -> None:
-    assert len(told_of_six("teams").body) <= 28_000
+def test_teams_gets_no_more_than_it_takes(six_sent: Any) -> None:
+    assert len(six_sent("teams").body) <= 28_000
 
 
 def test_mail_arrives_at_the_address_that_the_person_has_now(
@@ -227,7 +229,7 @@ def test_a_private_address_is_refused_unless_its_host_is_trusted(
     scheme = "http" if trusted else "https"
     make_channel(bob, at=NINE - HOUR, address=f"{scheme}://ntfy.lan:{inbox_of_chat.port}/hook")
     make_delivery(at=NINE)
-    noting.note_new(at=NINE + MINUTE)
+    recording.record_new(at=NINE + MINUTE)
 
     def client() -> HttpClient:
         return HttpClient(dns=FakeDns(["127.0.0.1"]), trusted=addresses.trusted())

@@ -1,4 +1,4 @@
-"""Messages are few, survive failures, and are sent by one worker."""
+"""Messages are few, survive failures, and come from one worker."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from django.db import connection, transaction
 
 from accounts.models import Team, User
 from inbox.models import Channel, Notification, NotificationRule
-from inbox.notifications.channels import noting, sending
-from inbox.notifications.channels.batches import LEASE, MOST_AN_HOUR, claim, due_channels
+from inbox.notifications.channels import recording, sending
+from inbox.notifications.channels.batches import LEASE, MAX_AN_HOUR, claim, due_channels
 from inbox.notifications.channels.kinds.webhook import new_secret
 from inbox.notifications.channels.sending import BACK_OFF, SUSPENDED_AFTER
 from tests.inbox.notifications.channels.conftest import MakeChannel, work
@@ -50,7 +50,7 @@ def test_a_person_gets_at_most_six_messages_an_hour_and_one_about_the_rest(
 
     assert sent == [1, 6, 11, 16, 21, 26, 61]
     assert [each.json["count"] for each in inbox_of_chat.received] == [*[1] * 6, 5]
-    assert MOST_AN_HOUR == 6
+    assert MAX_AN_HOUR == 6
 
 
 def test_the_limit_counts_all_channels_of_a_person(
@@ -64,7 +64,7 @@ def test_the_limit_counts_all_channels_of_a_person(
         make_delivery(at=NINE + minutes * MINUTE)
         sent += work(NINE + (minutes + 2) * MINUTE)
 
-    assert sent == MOST_AN_HOUR
+    assert sent == MAX_AN_HOUR
 
 
 def test_quiet_hours_hold_messages_back(
@@ -94,7 +94,8 @@ def test_a_teams_channel_has_quiet_hours_of_its_own(
     make_delivery: MakeDelivery,
     inbox_of_chat: Receiver,
 ) -> None:
-    """They are in the time zone of the person who added it: in Berlin it is an hour later."""
+    """A team channel's quiet hours are in the time zone of the person who added the channel. The
+    clock of Berlin is an hour ahead of UTC."""
     User.objects.filter(pk=alice.pk).update(time_zone="Europe/Berlin")
     channel = make_channel(team, at=NINE - HOUR, added_by=alice)
     quiet = {"quiet_from": time(20), "quiet_until": time(12), "quiet_days": "0123456"}
@@ -202,7 +203,7 @@ def test_a_message_of_a_dead_worker_is_sent_after_its_lease(
     channel = make_channel(bob, at=NINE - HOUR)
     make_delivery(at=NINE)
     at = NINE + MINUTE
-    noting.note_new(at=at)
+    recording.record_new(at=at)
     assert claim(channel.pk, at=at) is not None
 
     assert work(at + LEASE - SECOND) == 0
@@ -226,14 +227,14 @@ def test_what_is_over_is_forgotten(
     make_delivery(at=NINE)
     work(NINE + MINUTE)
     make_delivery(at=NINE + 30 * DAY)
-    noting.note_new(at=NINE + 30 * DAY)
+    recording.record_new(at=NINE + 30 * DAY)
     of_a_removed_channel = Notification.objects.create(
         channel_id=uuid4(), event="alert", key="-", created_at=NINE, due_at=NINE
     )
 
-    assert noting.forget_settled(at=NINE + 29 * DAY) == 1
+    assert recording.forget_settled(at=NINE + 29 * DAY) == 1
     assert not Notification.objects.filter(pk=of_a_removed_channel.pk).exists()
-    assert noting.forget_settled(at=NINE + 31 * DAY) == 1
+    assert recording.forget_settled(at=NINE + 31 * DAY) == 1
     assert Notification.objects.get().outcome == ""
 
 
@@ -283,7 +284,7 @@ def test_two_workers_do_not_pass_the_limit(
     for _ in range(10):
         make_channel(bob, at=NINE - HOUR)
     make_delivery(at=NINE)
-    noting.note_new(at=NINE)
+    recording.record_new(at=NINE)
     at, barrier = NINE + 2 * MINUTE, Barrier(4)
 
     def sweep(_: int) -> int:
@@ -297,7 +298,7 @@ def test_two_workers_do_not_pass_the_limit(
         list(workers.map(sweep, range(4)))
     sending.send_due(clock=lambda: at)
 
-    assert len(inbox_of_chat.received) == MOST_AN_HOUR
+    assert len(inbox_of_chat.received) == MAX_AN_HOUR
 
 
 @pytest.mark.django_db(transaction=True)
@@ -309,7 +310,7 @@ def test_a_channel_waits_while_a_worker_holds_another_one_of_its_person(
     held, other, of_alice = (make_channel(user, at=NINE - HOUR) for user in (bob, bob, alice))
     make_delivery(at=NINE)
     at, is_held, is_over = NINE + MINUTE, Event(), Event()
-    noting.note_new(at=at)
+    recording.record_new(at=at)
 
     def hold() -> None:
         try:

@@ -14,9 +14,9 @@ from django.db.models.functions import Coalesce, Greatest
 
 from accounts.models import Team, User
 from inbox.delivery.discussion.comments import write_comment
-from inbox.delivery.reading import mark_read
-from inbox.models import Channel, Event, Notification, NotificationRule, Reading
-from inbox.notifications.channels.batches import MOST_AN_HOUR
+from inbox.models import Channel, ChannelEvent, Notification, NotificationRule, Reading
+from inbox.notifications.channels.batches import MAX_AN_HOUR
+from inbox.reading.readings import mark_read
 from tests.inbox.notifications.channels.conftest import MakeChannel, work
 from tests.inbox.notifications.times import utc
 from tests.types import Answer, MakeDelivery, MakeRule, Prefer
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.system
 
 
 def traffic(dice: Random) -> list[datetime]:
-    """Returns when something is delivered: single ones by day and by night, and bursts."""
+    """Returns the times of deliveries: single ones by day and by night, and bursts."""
     times = [MONDAY + dice.random() * WEEK for _ in range(100)]
     for _ in range(5):
         begins = MONDAY + dice.random() * WEEK
@@ -47,7 +47,8 @@ def traffic(dice: Random) -> list[datetime]:
 
 
 def due_times() -> Iterator[datetime]:
-    """Yields when the jobs have something to do next. What a channel sends waits for its retry."""
+    """Yields the times at which the jobs have work next. A message that fails waits for its
+    retry."""
     retry_at = Coalesce("channel__retry_at", "due_at")
     waiting = Notification.objects.filter(due_at__isnull=False)
     yield from filter(None, waiting.aggregate(at=Min(Greatest("due_at", retry_at))).values())
@@ -64,7 +65,7 @@ def run_until(end: datetime, *, at: datetime) -> datetime:
     return end
 
 
-def told_at(request: Received) -> datetime:
+def sent_at(request: Received) -> datetime:
     return datetime.fromtimestamp(int(request.headers["webhook-timestamp"]), tz=UTC)
 
 
@@ -86,7 +87,9 @@ def test_a_week_of_traffic(
         prefer(person, **quiet)
     make_rule(people=[bob], types=["output"], at=MONDAY)
     for path, person in own.items():
-        events = [event for event in Event if event not in {Event.CODE, Event.TEST}]
+        events = [
+            event for event in ChannelEvent if event not in {ChannelEvent.CODE, ChannelEvent.TEST}
+        ]
         make_channel(person, at=MONDAY, path=path[1:], events=events)
     make_channel(team, at=MONDAY, path="team")
 
@@ -128,9 +131,9 @@ def test_a_week_of_traffic(
     assert len(ids) > len(arrived) > 50
 
     for person in (alice, bob):
-        times = [told_at(each) for each in arrived if own.get(each.path) == person]
+        times = [sent_at(each) for each in arrived if own.get(each.path) == person]
         for first in times:
-            assert sum(first <= other < first + HOUR for other in times) <= MOST_AN_HOUR
+            assert sum(first <= other < first + HOUR for other in times) <= MAX_AN_HOUR
             assert MORNING <= first.time() < EVENING
 
     told = Counter(
@@ -142,7 +145,7 @@ def test_a_week_of_traffic(
     assert max(told.values()) == 1
     assert sum(request.json["count"] for request in arrived) > len(told)
 
-    arrivals = Notification.objects.filter(event__in=[Event.QUESTION, Event.ALERT])
+    arrivals = Notification.objects.filter(event__in=[ChannelEvent.QUESTION, ChannelEvent.ALERT])
     everything = Delivery.objects.exclude(type="update")
     for channel in Channel.objects.all():
         of_others = {"type": "output"} if channel.user_id == alice.pk else {}

@@ -1,4 +1,4 @@
-"""Plays Slack: takes what Wake posts on a real socket, and signs what its people press."""
+"""Plays Slack on a real socket: receives the posts of Wake, and signs the presses of people."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SECRET, TOKEN, WORKSPACE, MEMBER = "8f742231b10e8888abcd", "xoxb-1", "T0HOME", "
 
 
 MINUTE = timedelta(minutes=1)
-# Slack's answer repeats the message, and is longer than what is kept of it.
+# Slack's answer repeats the message, and is longer than the part that Wake keeps of it.
 POSTED = json.dumps({"ok": True, "message": "x" * 9_000}, separators=(",", ":"))
 
 
@@ -115,7 +115,7 @@ def update(at: datetime | None = None) -> int:
 
 
 def connect(start_receiver: Callable[..., Receiver], settings: Any) -> Slack:
-    """Starts a double of Slack, and sets this server up for it."""
+    """Starts a double of Slack, and configures this server for the double."""
     double = Slack(start_receiver())
     settings.WAKE_SLACK_BOT_TOKEN = TOKEN
     settings.WAKE_SLACK_SIGNING_SECRET = SECRET
@@ -141,8 +141,10 @@ def linked(bob: User, slack: Slack) -> Channel:
 
 
 @pytest.fixture
-def tell(slack: Slack, linked: Channel, make_delivery: MakeDelivery) -> Callable[..., Delivery]:
-    """Delivers something and tells Bob of it in Slack."""
+def notify_bob(
+    slack: Slack, linked: Channel, make_delivery: MakeDelivery
+) -> Callable[..., Delivery]:
+    """Delivers something and reports it to Bob in Slack."""
 
     def make(**fields: Any) -> Delivery:
         fields = {"type": "question", "headline": "Ship 2.4?", **fields}

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from accounts.audit import person
-from accounts.limits.throttles import LINK_CODES
 from accounts.models import AuditEvent, User
-from accounts.sign_in import sessions
+from accounts.sign_in.browsers import session_names
 from database.clock import database_now
 from inbox.models import Channel, NotificationRule
 from inbox.notifications.channels import channels
 from inbox.notifications.channels.channel_views import TOO_MANY_CODES, WRONG_CODE
+from inbox.notifications.channels.limits import LINK_CODES
 from tests.inbox.notifications.slack.conftest import MEMBER, Slack, answering
 from tests.inbox.person import Person, text_of
 from tests.stress.concurrency.threads import at_once
@@ -45,7 +45,7 @@ def test_the_code_links_the_account(bobs: Person, slack: Slack) -> None:
 
 def test_linking_asks_for_the_password(bobs: Person, slack: Slack) -> None:
     session = bobs.client.session
-    sessions.password_was_written(session, at=database_now() - timedelta(hours=1))
+    session[session_names.PASSWORD] = (database_now() - timedelta(hours=1)).timestamp()
     session.save()
 
     answer = bobs.client.get(ADD)

@@ -1,4 +1,4 @@
-"""A person answers from Slack, and presses that are not theirs change nothing."""
+"""A person answers from Slack, and the press of anyone else changes nothing."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from inbox.delivery.timeline import timeline_of
 from inbox.models import Channel, SlackReply, SlackRequest
 from inbox.notifications.slack import presses
 from tests.inbox.notifications.slack.conftest import MEMBER, MINUTE, Slack, ids_of, update, words_of
-from tests.types import MakeDelivery, MakeRule
+from tests.types import MakeRule
 from wake.models import AssignedPerson, Assignment, Delivery, Response, Vote
-from wake.responses import release, respond, take_back
+from wake.responses import respond
 
 
 def reject(delivery: Delivery, *, by: User) -> None:
@@ -28,9 +28,9 @@ def reject(delivery: Delivery, *, by: User) -> None:
 
 
 def test_an_approval_from_slack_is_the_answer_and_the_audit_says_so(
-    slack: Slack, tell: Callable[..., Delivery], bob: User
+    slack: Slack, notify_bob: Callable[..., Delivery], bob: User
 ) -> None:
-    delivery = tell()
+    delivery = notify_bob()
     sent = slack.api.received[0]
     assert sent.path == "/api/chat.postMessage"
     assert sent.headers["Authorization"] == "Bearer xoxb-1"
@@ -51,81 +51,10 @@ def test_an_approval_from_slack_is_the_answer_and_the_audit_says_so(
     assert ids_of(slack.last) == ["undo", "open"]
 
 
-def test_a_rejection_can_be_undone_in_the_message(
-    slack: Slack, tell: Callable[..., Delivery]
-) -> None:
-    tell()
-    slack.press("rejected")
-    update()
-
-    assert slack.press("undo") == 200
-
-    assert not Response.objects.exists()
-    assert AuditEvent.objects.get(event="response.taken_back").detail["place"] == "slack"
-    update()
-    assert ids_of(slack.last) == ["approved", "rejected", "open"]
-
-
-def test_an_old_undo_takes_back_no_later_answer(
-    slack: Slack, tell: Callable[..., Delivery], bob: User
-) -> None:
-    """The person undid the first answer on the page, and answered again."""
-    delivery = tell()
-    slack.press("approved")
-    update()
-    old = slack.last
-    take_back(delivery, by=bob, at=database_now())
-    reject(delivery, by=bob)
-
-    assert slack.press("undo", of=old) == 200
-
-    assert Response.objects.get().status == "rejected"
-    update()
-    assert presses.NOTHING_TO_UNDO in words_of(slack.last)
-
-
-def test_an_undo_of_another_delivery_is_no_button_of_ours(
-    slack: Slack,
-    tell: Callable[..., Delivery],
-    make_delivery: MakeDelivery,
-    bob: User,
-    linked: Channel,
-) -> None:
-    delivery, other = tell(), make_delivery()
-    reject(other, by=bob)
-    for about in (str(Response.objects.get().pk), delivery.content_hash, ""):
-        value = f"{linked.pk}|{delivery.pk}|{about}"
-        button = {"action_id": "undo", "value": value}
-        slack.press("undo", of={"blocks": [{"type": "actions", "elements": [button]}]})
-
-    assert Response.objects.get().delivery == other
-
-
-def test_undo_leaves_the_message_when_the_hold_ends(
-    slack: Slack, tell: Callable[..., Delivery]
-) -> None:
-    tell()
-    slack.press("approved")
-    update()
-    before = slack.last
-    response = Response.objects.get()
-    release(response, at=response.release_at)
-
-    update(response.release_at + MINUTE)
-
-    assert ids_of(slack.last) == ["open"]
-    assert not SlackReply.objects.exists()
-    Response.objects.update(sent_at=database_now())
-    slack.press("undo", of=before)
-    update()
-    assert presses.SENT in words_of(slack.last)
-    assert Response.objects.exists()
-
-
 def test_a_repeated_request_is_refused_also_after_an_undo(
-    slack: Slack, tell: Callable[..., Delivery]
+    slack: Slack, notify_bob: Callable[..., Delivery]
 ) -> None:
-    tell()
+    notify_bob()
     slack.press("approved")
     approval = slack.sent
     update()
@@ -139,16 +68,16 @@ def test_a_repeated_request_is_refused_also_after_an_undo(
 
 @pytest.mark.parametrize("minutes", [-6, 6])
 def test_a_late_request_is_refused(
-    minutes: int, slack: Slack, tell: Callable[..., Delivery]
+    minutes: int, slack: Slack, notify_bob: Callable[..., Delivery]
 ) -> None:
-    tell()
+    notify_bob()
 
     assert slack.press("approved", at=database_now() + minutes * MINUTE) == 401
     assert not Response.objects.exists()
 
 
-def test_a_wrong_signature_is_refused(slack: Slack, tell: Callable[..., Delivery]) -> None:
-    tell()
+def test_a_wrong_signature_is_refused(slack: Slack, notify_bob: Callable[..., Delivery]) -> None:
+    notify_bob()
 
     assert slack.press("approved", secret="other") == 401
     body, headers = slack.sent
@@ -160,15 +89,15 @@ def test_a_wrong_signature_is_refused(slack: Slack, tell: Callable[..., Delivery
     assert not SlackRequest.objects.exists()
 
 
-def test_another_workspace_is_refused(slack: Slack, tell: Callable[..., Delivery]) -> None:
-    tell()
+def test_another_workspace_is_refused(slack: Slack, notify_bob: Callable[..., Delivery]) -> None:
+    notify_bob()
 
     assert slack.press("approved", workspace="T0EVIL") == 403
     assert not Response.objects.exists()
 
 
-def test_another_member_answers_nothing(slack: Slack, tell: Callable[..., Delivery]) -> None:
-    tell()
+def test_another_member_answers_nothing(slack: Slack, notify_bob: Callable[..., Delivery]) -> None:
+    notify_bob()
 
     assert slack.press("approved", by="U0MALLORY") == 200
 
@@ -179,9 +108,9 @@ def test_another_member_answers_nothing(slack: Slack, tell: Callable[..., Delive
 
 
 def test_an_unlinked_or_deactivated_person_answers_nothing(
-    slack: Slack, tell: Callable[..., Delivery], bob: User, linked: Channel
+    slack: Slack, notify_bob: Callable[..., Delivery], bob: User, linked: Channel
 ) -> None:
-    tell()
+    notify_bob()
     message = slack.last
     User.objects.filter(pk=bob.pk).update(is_active=False)
     slack.press("approved", of=message)
@@ -193,9 +122,9 @@ def test_an_unlinked_or_deactivated_person_answers_nothing(
 
 
 def test_a_message_of_a_deactivated_person_repeats_nothing(
-    slack: Slack, tell: Callable[..., Delivery], bob: User
+    slack: Slack, notify_bob: Callable[..., Delivery], bob: User
 ) -> None:
-    tell()
+    notify_bob()
     slack.press("approved")
     User.objects.filter(pk=bob.pk).update(is_active=False)
 
@@ -204,8 +133,10 @@ def test_a_message_of_a_deactivated_person_repeats_nothing(
     assert slack.last["text"] == presses.NOT_THERE
 
 
-def test_a_lost_role_is_refused(slack: Slack, tell: Callable[..., Delivery], bob: User) -> None:
-    tell()
+def test_a_lost_role_is_refused(
+    slack: Slack, notify_bob: Callable[..., Delivery], bob: User
+) -> None:
+    notify_bob()
     message = slack.last
     Membership.objects.filter(user=bob).update(role=Membership.Role.READER)
     slack.press("approved", of=message)
@@ -220,8 +151,8 @@ def test_a_lost_role_is_refused(slack: Slack, tell: Callable[..., Delivery], bob
     assert not Response.objects.exists()
 
 
-def test_an_old_version_is_not_answered(slack: Slack, tell: Callable[..., Delivery]) -> None:
-    delivery = tell()
+def test_an_old_version_is_not_answered(slack: Slack, notify_bob: Callable[..., Delivery]) -> None:
+    delivery = notify_bob()
     message = slack.last
     Delivery.objects.filter(pk=delivery.pk).update(content_hash="0" * 64)
 
@@ -233,8 +164,10 @@ def test_an_old_version_is_not_answered(slack: Slack, tell: Callable[..., Delive
     assert ids_of(slack.last) == ["open"]
 
 
-def test_a_press_after_the_deadline_opens_wake(slack: Slack, tell: Callable[..., Delivery]) -> None:
-    delivery = tell(timeout_seconds=7_200)
+def test_a_press_after_the_deadline_opens_wake(
+    slack: Slack, notify_bob: Callable[..., Delivery]
+) -> None:
+    delivery = notify_bob(timeout_seconds=7_200)
     message = slack.last
     Delivery.objects.filter(pk=delivery.pk).update(expires_at=database_now())
 
@@ -246,9 +179,9 @@ def test_a_press_after_the_deadline_opens_wake(slack: Slack, tell: Callable[...,
 
 
 def test_what_was_answered_elsewhere_is_said(
-    slack: Slack, tell: Callable[..., Delivery], alice: User
+    slack: Slack, notify_bob: Callable[..., Delivery], alice: User
 ) -> None:
-    delivery = tell()
+    delivery = notify_bob()
     reject(delivery, by=alice)
 
     slack.press("approved")
@@ -259,42 +192,28 @@ def test_what_was_answered_elsewhere_is_said(
     assert ids_of(slack.last) == ["open"]
 
 
-def test_an_undo_takes_back_no_answer_of_another_person(
-    slack: Slack, tell: Callable[..., Delivery], alice: User, bob: User
-) -> None:
-    delivery = tell()
-    Membership.objects.filter(user=bob).update(role=Membership.Role.OWNER)
-    slack.press("approved")
-    update()
-    with_undo = slack.last
-    slack.press("undo")
-    reject(delivery, by=alice)
-
-    slack.press("undo", of=with_undo)
-
-    assert Response.objects.get().by == alice
-
-
-def test_options_open_wake(slack: Slack, tell: Callable[..., Delivery]) -> None:
+def test_options_open_wake(slack: Slack, notify_bob: Callable[..., Delivery]) -> None:
     options = [{"id": "a", "label": "A"}, {"id": "b", "label": "B"}]
     choice = {"type": "choice", "name": "plan", "options": options}
 
-    tell(details_json=json.dumps({"wake_blocks": 1, "blocks": [choice]}))
+    notify_bob(details_json=json.dumps({"wake_blocks": 1, "blocks": [choice]}))
 
     assert ids_of(slack.last) == ["open"]
 
 
-def test_an_irreversible_action_opens_wake(slack: Slack, tell: Callable[..., Delivery]) -> None:
-    tell(irreversible=True)
+def test_an_irreversible_action_opens_wake(
+    slack: Slack, notify_bob: Callable[..., Delivery]
+) -> None:
+    notify_bob(irreversible=True)
 
     assert ids_of(slack.last) == ["open"]
 
 
 def test_an_old_message_answers_no_irreversible_action(
-    slack: Slack, tell: Callable[..., Delivery]
+    slack: Slack, notify_bob: Callable[..., Delivery]
 ) -> None:
-    """A version without this rule sent the buttons."""
-    delivery = tell()
+    """Only a version without this rule sent these buttons."""
+    delivery = notify_bob()
     Delivery.objects.filter(pk=delivery.pk).update(irreversible=True)
 
     slack.press("approved")
@@ -305,8 +224,10 @@ def test_an_old_message_answers_no_irreversible_action(
     assert ids_of(slack.last) == ["open"]
 
 
-def test_an_alert_has_no_buttons_that_answer(slack: Slack, tell: Callable[..., Delivery]) -> None:
-    tell(type="alert")
+def test_an_alert_has_no_buttons_that_answer(
+    slack: Slack, notify_bob: Callable[..., Delivery]
+) -> None:
+    notify_bob(type="alert")
 
     assert ids_of(slack.last) == ["open"]
 
@@ -319,8 +240,10 @@ def test_a_signed_body_that_is_no_payload_is_refused(body: bytes, slack: Slack, 
     assert slack.send(body) == 400
 
 
-def test_nothing_is_posted_to_another_host(slack: Slack, tell: Callable[..., Delivery]) -> None:
-    tell()
+def test_nothing_is_posted_to_another_host(
+    slack: Slack, notify_bob: Callable[..., Delivery]
+) -> None:
+    notify_bob()
     slack.api, home = type(slack.api)(), slack.api
     try:
         assert slack.press("approved", of=home.received[-1].json) == 200
@@ -338,8 +261,8 @@ def test_without_settings_there_is_nothing(slack: Slack, settings: Any, db: None
     assert slack.client.get("/slack/interactions").status_code == 405
 
 
-def test_a_failed_update_is_tried_again(slack: Slack, tell: Callable[..., Delivery]) -> None:
-    tell()
+def test_a_failed_update_is_tried_again(slack: Slack, notify_bob: Callable[..., Delivery]) -> None:
+    notify_bob()
     slack.press("approved")
     slack.api.behaviours.append(lambda handler: handler.send_error(500))
 
@@ -348,8 +271,10 @@ def test_a_failed_update_is_tried_again(slack: Slack, tell: Callable[..., Delive
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_presses_at_once_make_one_response(slack: Slack, tell: Callable[..., Delivery]) -> None:
-    tell()
+def test_two_presses_at_once_make_one_response(
+    slack: Slack, notify_bob: Callable[..., Delivery]
+) -> None:
+    notify_bob()
     message = slack.last
     codes: list[int] = []
 
@@ -373,9 +298,9 @@ def test_two_presses_at_once_make_one_response(slack: Slack, tell: Callable[...,
 
 
 def test_who_owes_two_step_sign_in_sets_it_up_first(
-    slack: Slack, tell: Callable[..., Delivery]
+    slack: Slack, notify_bob: Callable[..., Delivery]
 ) -> None:
-    delivery = tell()
+    delivery = notify_bob()
     Team.objects.filter(pk=delivery.team_id).update(second_factor_required_at=database_now())
 
     assert slack.press("approved") == 200
@@ -386,10 +311,10 @@ def test_who_owes_two_step_sign_in_sets_it_up_first(
 
 
 def test_the_names_of_many_people_fit(
-    slack: Slack, tell: Callable[..., Delivery], bob: User, team: Team, make_rule: MakeRule
+    slack: Slack, notify_bob: Callable[..., Delivery], bob: User, team: Team, make_rule: MakeRule
 ) -> None:
     make_rule(people=[bob], only_they=True)
-    delivery = tell()
+    delivery = notify_bob()
     AssignedPerson.objects.all().delete()
     assignment = Assignment.objects.get(deliveries=delivery)
     for number in range(8):
@@ -404,9 +329,9 @@ def test_the_names_of_many_people_fit(
 
 
 def test_a_reply_that_cannot_be_written_holds_no_other_back(
-    slack: Slack, tell: Callable[..., Delivery]
+    slack: Slack, notify_bob: Callable[..., Delivery]
 ) -> None:
-    tell()
+    notify_bob()
     slack.press("approved")
     lost = SlackReply.objects.first()
     assert lost is not None
@@ -426,15 +351,15 @@ def test_a_reply_that_cannot_be_written_holds_no_other_back(
 
 def test_what_needs_two_people_opens_wake(
     slack: Slack,
-    tell: Callable[..., Delivery],
+    notify_bob: Callable[..., Delivery],
     linked: Channel,
     bob: User,
     alice: User,
     make_rule: MakeRule,
 ) -> None:
-    """A press that the message does not offer is no vote either."""
+    """A press on a button that the message does not offer is no vote either."""
     make_rule(people=[bob, alice], needed=2)
-    delivery = tell()
+    delivery = notify_bob()
     assert ids_of(slack.last) == ["open"]
 
     value = f"{linked.pk}|{delivery.pk}|{delivery.content_hash}|{'0' * 64}"
@@ -446,3 +371,28 @@ def test_what_needs_two_people_opens_wake(
     assert presses.OPEN in words_of(slack.last)
     assert not Response.objects.exists()
     assert not Vote.objects.exists()
+
+
+def test_a_delivery_that_needs_a_passkey_opens_wake(
+    slack: Slack, notify_bob: Callable[..., Delivery], bob: User, make_rule: MakeRule
+) -> None:
+    make_rule(people=[bob], needs_signature=True, must_wait=True)
+
+    notify_bob()
+
+    assert ids_of(slack.last) == ["open"]
+    assert "Needs your passkey. Open it in Wake to answer." in words_of(slack.last)
+
+
+@pytest.mark.parametrize("action", ["approved", "rejected"])
+def test_a_button_from_before_a_delivery_needed_a_passkey_answers_nothing(
+    action: str, slack: Slack, notify_bob: Callable[..., Delivery]
+) -> None:
+    notify_bob()
+    Delivery.objects.update(needs_signature=True)
+
+    assert slack.press(action) == 200
+
+    update()
+    assert "Needs your passkey. Open it in Wake to answer." in words_of(slack.last)
+    assert not Response.objects.exists()

@@ -1,4 +1,4 @@
-"""Presses arrive over HTTP, in the same moment as something else, and one of them counts."""
+"""Presses arrive over HTTP at the moment of another action, and only one of the two counts."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.stress.concurrency.threads import at_once
 from wake import deadlines
 from wake.models import Delivery, Response
 
-Tell = Callable[..., Delivery]
+NotifyBob = Callable[..., Delivery]
 TURNS = pytest.mark.parametrize("turn", range(3))
 
 
 @pytest.fixture
 def press(slack: Slack, live_server: Any) -> Callable[..., int]:
-    """Sends what Slack signed to a server on a socket; safe in threads."""
+    """Sends requests that Slack signed to a server on a socket. Threads may share one object."""
 
     def send(action: str, message: Any = None) -> int:
         own = OverHttp(slack.api)
@@ -48,14 +48,16 @@ class OverHttp(Slack):
 
 
 def answers() -> int:
-    """Counts the answers that the audit has, besides those that were taken back."""
+    """Counts the answers in the audit, without answers that were taken back."""
     events = AuditEvent.objects.values_list("event", flat=True)
     return sum({"delivery.answered": 1, "response.taken_back": -1}.get(one, 0) for one in events)
 
 
 @TURNS
-def test_approve_and_reject_at_once(press: Any, tell: Tell, slack: Slack, turn: int) -> None:
-    tell()
+def test_approve_and_reject_at_once(
+    press: Any, notify_bob: NotifyBob, slack: Slack, turn: int
+) -> None:
+    notify_bob()
     message = slack.last
 
     codes = at_once(
@@ -64,7 +66,8 @@ def test_approve_and_reject_at_once(press: Any, tell: Tell, slack: Slack, turn: 
         lambda: press("approved", message),
     )
 
-    # Two presses of one button in one second may be the same bytes, which count once.
+    # Two presses of one button in the same second may have the same bytes, and then they count
+    # once.
     assert set(codes) <= {200, 403}
     assert Response.objects.count() == answers() == 1
     update()
@@ -73,9 +76,9 @@ def test_approve_and_reject_at_once(press: Any, tell: Tell, slack: Slack, turn: 
 
 @TURNS
 def test_a_press_and_the_page_at_once(
-    press: Any, tell: Tell, slack: Slack, alice: User, turn: int
+    press: Any, notify_bob: NotifyBob, slack: Slack, alice: User, turn: int
 ) -> None:
-    delivery, message = tell(), slack.last
+    delivery, message = notify_bob(), slack.last
 
     at_once(
         lambda: press("approved", message),
@@ -86,9 +89,12 @@ def test_a_press_and_the_page_at_once(
 
 
 @TURNS
-def test_a_press_and_the_deadline_at_once(press: Any, tell: Tell, slack: Slack, turn: int) -> None:
-    """Each order is right: an answer in time, which then never times out, or none."""
-    delivery, message = tell(timeout_seconds=7_200), slack.last
+def test_a_press_and_the_deadline_at_once(
+    press: Any, notify_bob: NotifyBob, slack: Slack, turn: int
+) -> None:
+    """Both orders are right: the answer comes in time and nothing expires, or there is no
+    answer."""
+    delivery, message = notify_bob(timeout_seconds=7_200), slack.last
     expires_at = database_now() + MINUTE / 600
     Delivery.objects.update(expires_at=expires_at)
 
@@ -105,9 +111,9 @@ def test_a_press_and_the_deadline_at_once(press: Any, tell: Tell, slack: Slack, 
 
 @TURNS
 def test_a_press_and_the_end_of_the_link_at_once(
-    press: Any, tell: Tell, slack: Slack, turn: int
+    press: Any, notify_bob: NotifyBob, slack: Slack, turn: int
 ) -> None:
-    tell()
+    notify_bob()
     message = slack.last
 
     codes = at_once(
@@ -121,9 +127,9 @@ def test_a_press_and_the_end_of_the_link_at_once(
 
 @TURNS
 def test_a_press_and_a_lost_role_at_once(
-    press: Any, tell: Tell, slack: Slack, bob: User, turn: int
+    press: Any, notify_bob: NotifyBob, slack: Slack, bob: User, turn: int
 ) -> None:
-    tell()
+    notify_bob()
     message = slack.last
 
     at_once(
@@ -135,8 +141,10 @@ def test_a_press_and_a_lost_role_at_once(
 
 
 @TURNS
-def test_undo_and_another_press_at_once(press: Any, tell: Tell, slack: Slack, turn: int) -> None:
-    tell()
+def test_undo_and_another_press_at_once(
+    press: Any, notify_bob: NotifyBob, slack: Slack, turn: int
+) -> None:
+    notify_bob()
     message = slack.last
     press("approved")
     update()

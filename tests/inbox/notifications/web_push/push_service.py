@@ -1,5 +1,5 @@
-"""Stands in for a browser and its push service: it verifies the VAPID token, and decrypts with the
-browser's keys as RFC 8291 says, by the cryptography library alone."""
+"""Imitates a browser and its push service. The push service verifies the VAPID token. The browser
+decrypts with its keys by RFC 8291, with the cryptography library alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from tests.wake.callbacks.receiver import Received
 
-MOST_BYTES = 4_096
+MAX_BYTES = 4_096
 
 
 def new_key() -> ec.EllipticCurvePrivateKey:
@@ -26,7 +26,7 @@ def new_key() -> ec.EllipticCurvePrivateKey:
 
 @dataclass
 class Browser:
-    """Subscribes with keys of its own, and reads what it is sent."""
+    """Subscribes with keys of its own, and reads the messages to it."""
 
     endpoint: str
     key: ec.EllipticCurvePrivateKey = field(default_factory=new_key)
@@ -39,9 +39,9 @@ class Browser:
         return json.dumps({"endpoint": self.endpoint, "expirationTime": None, "keys": keys})
 
     def read(self, request: Received) -> Any:
-        """Returns the content. Raises InvalidTag if it is for another browser."""
+        """Returns the content. Raises InvalidTag if the message is for another browser."""
         assert request.headers["Content-Encoding"] == "aes128gcm"
-        assert len(request.body) <= MOST_BYTES
+        assert len(request.body) <= MAX_BYTES
         salt, record_size, length = (
             request.body[:16],
             int.from_bytes(request.body[16:20]),

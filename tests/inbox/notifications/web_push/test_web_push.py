@@ -1,9 +1,9 @@
-"""A browser is subscribed, gets what only it can read, and is forgotten when it is gone."""
+"""A browser subscribes, and gets messages that only this browser can read. A browser that is gone
+is forgotten."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -13,14 +13,14 @@ from django.db import connection
 from django.utils import timezone
 from django.utils.http import urlsafe_base64_encode
 
-from accounts.models import AuditEvent, User
-from accounts.sign_in import sessions
+from accounts.models import User
+from accounts.sign_in.browsers import sessions
+from accounts.sign_in.passwords import resets as password_resets
 from inbox.models import Channel, NotificationRule, PushKey
 from inbox.notifications.channels import sending
-from inbox.notifications.channels.channels import MOST_CHANNELS
+from inbox.notifications.channels.channels import MAX_CHANNELS
 from inbox.notifications.channels.kinds.web_push import KIND
 from inbox.notifications.web_push import vapid
-from inbox.people.sign_in import password_resets
 from tests.fixtures.strict_client import Client
 from tests.inbox.notifications.channels.conftest import ALL, work
 from tests.inbox.notifications.times import utc
@@ -36,19 +36,6 @@ MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:133.0) Gecko/20100101 Firefox/133.0"
-
-
-@pytest.fixture
-def push_service(start_receiver: Callable[..., Receiver], settings: Any) -> Receiver:
-    """Starts a push service, which this server may use."""
-    receiver = start_receiver()
-    settings.WAKE_NOTIFICATION_HOSTS = {f"127.0.0.1:{receiver.port}"}
-    return receiver
-
-
-@pytest.fixture
-def browser(push_service: Receiver) -> Browser:
-    return Browser(f"http://127.0.0.1:{push_service.port}/push/one")
 
 
 def turn_on(who: Person, browser: Browser, **headers: str) -> Any:
@@ -74,7 +61,7 @@ def test_a_browser_is_a_channel_named_for_it_and_a_test_arrives(
 ) -> None:
     answer = turn_on(bobs, browser, user_agent=FIREFOX)
 
-    assert "Turned on. Choose what it tells you." in text_of(answer)
+    assert "Turned on. Choose what it sends you." in text_of(answer)
     channel = Channel.objects.get()
     assert (channel.user, channel.name) == (bobs.user, "Firefox on Linux")
     bobs.client.post(f"{LIST}{channel.pk}/test")
@@ -226,7 +213,7 @@ def test_a_host_that_is_no_longer_allowed_is_not_asked(
 
 
 def test_there_are_at_most_ten_channels(bobs: Person, browser: Browser) -> None:
-    for number in range(MOST_CHANNELS):
+    for number in range(MAX_CHANNELS):
         subscribed(bobs.user, Browser(f"{browser.endpoint}-{number}"))
 
     answer = turn_on(bobs, browser)
@@ -242,7 +229,7 @@ def test_turning_on_again_replaces_the_channel_of_this_browser(
     turn_on(bobs, Browser(browser.endpoint + "-again"))
 
     assert "-again" in Channel.objects.get().address
-    assert "They are on" in text_of(bobs.get(PAGE))
+    assert "Notifications are on" in text_of(bobs.get(PAGE))
 
 
 def test_signing_out_turns_this_browser_off_and_no_other(bobs: Person, browser: Browser) -> None:
@@ -322,80 +309,6 @@ def test_a_person_who_was_deactivated_is_told_nothing(
 
     assert work(NINE + MINUTE) == 0
     assert push_service.received == []
-
-
-RENEWAL = f"{PAGE}renewal"
-
-
-def test_a_changed_subscription_keeps_the_channel_and_what_it_tells(
-    bobs: Person, browser: Browser, push_service: Receiver, make_delivery: MakeDelivery
-) -> None:
-    turn_on(bobs, browser)
-    channel = Channel.objects.get()
-    NotificationRule.objects.update(events=ALL, since=NINE - HOUR)
-    changed = Browser(browser.endpoint.replace("one", "two"))
-    told = bobs.client.get(RENEWAL)
-    assert told.json()["key"] == vapid.public_key()
-    assert "no-store" in told.headers["Cache-Control"]
-
-    token = {"X-CSRFToken": told.json()["token"]}
-
-    answer = bobs.client.post(RENEWAL, {"subscription": changed.subscription}, headers=token)
-
-    assert answer.status_code == 204
-    assert AuditEvent.objects.filter(event="channel.renewed").count() == 1
-    make_delivery(at=NINE)
-    assert work(NINE + MINUTE) == 1
-    (request,) = push_service.received
-    assert request.path == "/push/two"
-    assert changed.read(request)["title"] == "research-agent-01 needs an answer"
-    assert Channel.objects.get().pk == channel.pk
-
-
-def test_a_renewed_channel_that_was_suspended_works_again(bobs: Person, browser: Browser) -> None:
-    """The push service knew of the end before the browser said so."""
-    turn_on(bobs, browser)
-    Channel.objects.update(suspended_at=NINE, failing_since=NINE, error="Gone.", failures=1)
-
-    renewed = {"subscription": Browser(browser.endpoint + "-2").subscription}
-    bobs.client.post(RENEWAL, renewed, page=PAGE, by_hand=True)
-
-    channel = Channel.objects.get()
-    assert (channel.suspended_at, channel.failing_since, channel.error) == (None, None, "")
-    assert channel.rule.since > NINE
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[]", "x" * 5_000])
-def test_a_renewal_without_a_subscription_changes_nothing(
-    bobs: Person, browser: Browser, text: str
-) -> None:
-    turn_on(bobs, browser)
-
-    assert bobs.client.post(RENEWAL, {"subscription": text}).status_code == 422
-    assert Channel.objects.get().address == KIND.check(browser.subscription)
-
-
-def test_a_renewal_goes_to_no_other_server(bobs: Person, browser: Browser, settings: Any) -> None:
-    turn_on(bobs, browser)
-    evil = Browser("https://evil.example/push")
-
-    assert bobs.client.post(RENEWAL, {"subscription": evil.subscription}).status_code == 422
-
-
-def test_only_the_browser_itself_renews_its_channel(
-    bobs: Person, alices: Person, browser: Browser
-) -> None:
-    turn_on(bobs, browser)
-    other = {"subscription": Browser(browser.endpoint + "-2").subscription}
-
-    for who in (Person(bobs.user), alices):
-        assert who.client.get(RENEWAL).json()["key"] is None
-        assert who.client.post(RENEWAL, other).status_code == 409
-    assert Client(sends_tokens=False).get(RENEWAL).status_code == 302
-    forged = Client(sends_tokens=False)
-    forged.cookies = bobs.client.cookies
-    assert forged.post(RENEWAL, other).status_code == 403
-    assert Channel.objects.get().address == KIND.check(browser.subscription)
 
 
 def test_another_persons_browser_is_not_there(

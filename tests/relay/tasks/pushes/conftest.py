@@ -1,4 +1,4 @@
-"""An agent with a public card, and tasks with push configs."""
+"""Provides an agent with a public card, and tasks with push configs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Creates push configs and changes the tasks that they are about."""
+"""Creates push configs, and changes their tasks."""
 
 from __future__ import annotations
 

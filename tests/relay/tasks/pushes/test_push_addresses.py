@@ -1,4 +1,4 @@
-"""A push goes to an address that may be called, and nowhere else."""
+"""A push goes only to an address that may be called."""
 
 from __future__ import annotations
 
@@ -48,9 +48,10 @@ def test_a_url_that_may_not_be_called_is_refused_at_once(sent: Sent, url: str) -
 def test_a_host_is_resolved_when_a_push_is_sent_and_not_before(
     sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The creator of a config learns nothing about what host names resolve to on this server, and
-    the address is checked when a push is sent, in case DNS has changed since."""
+    """The creator of a config learns nothing about what host names resolve to on this server. The
+    address is checked when a push is sent, because DNS may have changed since."""
     looked_up: list[Any] = []
+    # No name server may be asked in a test, and the look-up could be anywhere.
     monkeypatch.setattr(socket, "getaddrinfo", lambda *asked, **_: looked_up.append(asked))
     dns = FakeDns(["10.0.0.1"], ["93.184.216.34", "169.254.169.254"])
 
@@ -72,7 +73,7 @@ def test_a_host_is_resolved_when_a_push_is_sent_and_not_before(
 def test_a_push_does_not_follow_redirects(
     sent: Sent, start_receiver: Callable[..., Receiver]
 ) -> None:
-    """Trap 13: what was checked is where it goes."""
+    """A push goes only to the address that was checked."""
     first, second = start_receiver(), start_receiver()
     first.then(answering(307, Location=second.url))
     task = sent(push(url=first.url, token="saffron"))

@@ -155,11 +155,8 @@ def test_the_config_of_another_task_is_not_found(sent: Sent) -> None:
         pushes.get(sent(), "mine")
 
 
-def test_the_push_configs_of_a_task_are_limited(
-    sent: Sent, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pushes, "CONFIGS_AT_MOST", 2)
-    task = sent(push("a"), push("b"))
+def test_the_push_configs_of_a_task_are_limited(sent: Sent) -> None:
+    task = sent(push("b"), *(push(f"a{number}") for number in range(pushes.MAX_CONFIGS - 1)))
 
     pushes.create(task, push("b"), at=timezone.now())
     with pytest.raises(InvalidParams):

@@ -24,7 +24,7 @@ PATIENCE_SECONDS = 30
 
 
 class Missing(Exception):
-    """The proxy is not installed here."""
+    """Says that the proxy is not installed here."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Proxy:
         )
 
     def connect(self) -> socket.socket:
-        """TLS, for requests that no HTTP client would send."""
+        """Opens a TLS connection, for requests that no HTTP client would send."""
         plain = socket.create_connection(("127.0.0.1", self.https_port), timeout=60)
         return self.trust.wrap_socket(plain, server_hostname=HOST)
 
@@ -59,7 +59,7 @@ class _AtHome(httpx.HTTPTransport):
 
 @contextmanager
 def proxied(name: str, origin: str, folder: Path) -> Iterator[Proxy]:
-    """Raises Missing when the proxy is not installed."""
+    """Runs the proxy. Raises Missing if the proxy is not installed."""
     program = shutil.which(name) or shutil.which(name, path="/usr/sbin")
     if program is None:
         raise Missing(f"{name} is not installed")
@@ -98,7 +98,7 @@ def proxied(name: str, origin: str, folder: Path) -> Iterator[Proxy]:
 
 
 def _as_here(name: str, text: str, upstream: str, proxy: Proxy, folder: Path) -> str:
-    """The example with the ports, the certificate and the folder of this test."""
+    """Returns the example with the ports, the certificate and the folder of this test."""
     for port in (8000, 8001):
         text = text.replace(f"127.0.0.1:{port}", upstream)
     ports = {"http_port": proxy.http_port, "https_port": proxy.https_port}

@@ -1,4 +1,5 @@
-"""Both edges note when a request arrives, before it waits for a thread."""
+"""Both servers (`up web` and `up stream`) record when a request arrives, before the request waits
+for a thread."""
 
 from __future__ import annotations
 

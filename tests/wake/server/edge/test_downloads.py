@@ -18,7 +18,7 @@ from tests.types import SignedIn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-EVENTS = 2_500  # the export writes a part for each thousand
+EVENTS = 2_500  # the export writes a part for each thousand events
 ACCEPTS = ["gzip, deflate, br, zstd", "gzip", "identity"]
 
 
@@ -58,7 +58,8 @@ def test_an_audit_export_is_downloaded_whole_in_a_browser(
 
 
 def download(browser: httpx.Client, path: str, accepts: str) -> str:
-    """The file as browsers and curl decode it: they stop at the end of the first gzip member."""
+    """Returns the file as browsers and curl decode it: they stop at the end of the first gzip
+    member."""
     with browser.stream("GET", path, headers={"Accept-Encoding": accepts}) as answer:
         assert answer.status_code == 200
         assert "attachment" in answer.headers["Content-Disposition"]

@@ -22,7 +22,7 @@ def browser(db: None, request: pytest.FixtureRequest) -> Iterator[httpx.Client]:
         served(request.param, WAKE_PROXY_CLIENT_HEADER="X-Forwarded-For") as origin,
         httpx.Client(base_url=origin, timeout=60) as client,
     ):
-        client.get("/login/")  # for its cookie
+        client.get("/login/")  # sets the CSRF cookie
         yield client
 
 

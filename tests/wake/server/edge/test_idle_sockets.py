@@ -18,9 +18,9 @@ from wake.server.run import roles
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
-# More than there are threads, and more than the 1,024 connections that granian takes by default.
+# There are more than threads, and more than the 1,024 connections that granian takes by default.
 IDLE = 1_100
-BODY_SECONDS = 1.0  # instead of ten, for the test that waits until they are over
+BODY_SECONDS = 1.0  # ten seconds in production; a test waits until they have passed
 ANNOUNCED = {
     "by its length": b"Content-Length: 1000\r\n\r\n{",
     "in chunks": b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",

@@ -21,7 +21,7 @@ from wake.server.run import roles
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once, pytest.mark.system]
 
-IDLE = 150  # more than there are threads; the examples allow one address 200 connections
+IDLE = 150  # more connections than threads; the examples of deploy/ allow one address 200
 LONGEST_SECONDS = 40
 FORGED = [
     ("X-Forwarded-For", "198.51.100.1"),
@@ -48,7 +48,8 @@ def proxy(db: None, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
 def test_the_proxies_stop_forged_slow_and_plain_requests(
     proxy: Proxy, caller: AgentClient, alice: User, team: Team, subtests: pytest.Subtests
 ) -> None:
-    """One start of server and proxy for all of it, because each takes seconds."""
+    """The server and the proxy start once for all these tests, because each takes seconds to
+    start."""
     with subtests.test("a forged address"):
         with proxy.client() as browser:
             token = browser.get("/login/").cookies["__Host-csrftoken"]

@@ -24,13 +24,12 @@ from relay.models import Card
 from tests.fixtures.agent_client import AgentClient
 from tests.fixtures.served import PATIENCE_SECONDS, served
 from tests.relay.fake_connector import ask
-from wake.server.http import slow_readers
 from wake.server.http.request_threads import PART_BYTES
 from wake.server.http.slow_readers import SlowReaders
 
-# More than a process has connections.
+# A process has fewer connections.
 READERS = 12
-# More than the buffers of both sides take: the system gives a socket up to 6 MB.
+# The buffers of both sides hold less: the system gives a socket up to 6 MB.
 LONG = "x" * 9_500_000
 PARTS = 5
 
@@ -50,27 +49,19 @@ def test_clients_that_do_not_read_hold_no_connection(key: ApiKey, caller: AgentC
     assert delivered.status_code == 201, delivered.text
 
 
-def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slow_readers, "SEND_SECONDS", 0.05)
-
+def test_a_client_that_does_not_read_is_cut_off() -> None:
     assert sent_to(reads_every=60.0) == 0
     assert sent_to(reads_every=0.02) < PARTS, "So is one that reads a little from time to time."
     assert sent_to(reads_every=0.0) == PARTS
 
 
-def test_a_short_answer_is_written_at_once_and_waits_for_no_client(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Django, and the threads of `up web`, send what is longer than 64 kB in parts."""
-    monkeypatch.setattr(slow_readers, "SEND_SECONDS", 0.05)
-
+def test_a_short_answer_is_written_at_once_and_waits_for_no_client() -> None:
+    """Django, and the threads of `up web`, send answers above 64 kB in parts."""
     assert sent_to(reads_every=0.1, parts=1, is_whole=True) == 1
     assert ASGIHandler.chunk_size == PART_BYTES == 2**16
 
 
-def test_the_time_of_the_server_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slow_readers, "SEND_SECONDS", 0.05)
-
+def test_the_time_of_the_server_does_not_count() -> None:
     assert sent_to(reads_every=0.0, written_every=0.04) == PARTS
 
 
@@ -85,7 +76,8 @@ def test_a_time_out_of_the_application_is_not_taken_for_a_slow_client() -> None:
 def sent_to(
     *, reads_every: float, written_every: float = 0.0, parts: int = PARTS, is_whole: bool = False
 ) -> int:
-    """Returns how many parts of an answer a client gets. One that is whole has no further part."""
+    """Returns how many parts of an answer a client gets. An answer that was sent whole has no
+    further part."""
     got: list[Mapping[str, Any]] = []
 
     async def writing(_: Any, __: Any, send: Any) -> None:
@@ -99,7 +91,7 @@ def sent_to(
             await asyncio.sleep(reads_every)
             got.append(message)
 
-    asyncio.run(SlowReaders(writing)({"type": "http"}, silent, reading))
+    asyncio.run(SlowReaders(writing, seconds=0.05)({"type": "http"}, silent, reading))
     return len(got)
 
 
@@ -113,7 +105,8 @@ async def unheard(_: Mapping[str, Any]) -> None:
 
 @contextmanager
 def readers(origin: str, card: str, task_id: str) -> Iterator[None]:
-    """Asks for the task as often as READERS, waits until each answer has begun, and reads none."""
+    """Requests the task READERS times, waits until each answer has begun, and reads no answer to
+    its end."""
     address = urlsplit(origin)
     call = {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": task_id}}
     body = json.dumps(call).encode()

@@ -1,4 +1,4 @@
-"""The proxies of deploy/ pass each event of a stream on as it happens, and keep a quiet stream."""
+"""The proxies of deploy/ pass on each event of a stream as it happens, and keep a quiet stream."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ pytestmark = [
     pytest.mark.system,
 ]
 State = Task.State
-# A proxy that collects events would pass the first on with the second, or at its time-out.
+# A proxy that buffers would pass the first event on with the second one, or at its time-out.
 AT_ONCE_SECONDS = 5
-# Longer than each proxy waits for the rest of a request, or for a server that says nothing.
+# The limit of each proxy for the rest of a request, or for a silent server, is shorter than this.
 QUIET_SECONDS = 80
 
 

@@ -60,7 +60,7 @@ async def post(
     await client.send_input({"type": "http.request", "body": b""})
     start = await client.receive_output()
     announced = declared_length(str(declared))
-    is_complete = announced == sum(map(len, parts))  # then the last message says nothing new
+    is_complete = announced == sum(map(len, parts))  # then the last message is empty
     assert client.input_queue.qsize() == is_complete or announced > LIMIT + MAX_DRAINED_BYTES
     body = await client.receive_output()
     await client.wait()
@@ -83,7 +83,7 @@ def test_a_file_may_be_larger_than_a_delivery(path: str) -> None:
 
 
 class ReadingOn:
-    """Receives once more after the body, as a server does that waits for the client to leave."""
+    """Receives once more after the body, like an application that waits for the client to leave."""
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
@@ -97,7 +97,7 @@ class ReadingOn:
 @async_to_sync
 async def post_as_granian_does(app: App) -> None:
     """Sends a body of its declared length, an empty message that ends it, and the disconnect. The
-    application waits for the last."""
+    application waits for the last message of the body."""
     headers = [(b"content-length", b"5")]
     scope = {"type": "http", "method": "POST", "path": "/wake/v1/deliver", "headers": headers}
     client = ApplicationCommunicator(BodyLimit(app), scope)
@@ -175,7 +175,7 @@ def test_a_connection_that_announces_far_too_much_is_closed() -> None:
 
 
 def test_a_large_body_is_drained_although_its_limit_is_large(settings: Any) -> None:
-    """Otherwise a client that sends all of it before it reads never sees the answer."""
+    """Otherwise a client that sends the whole body before it reads would never see the answer."""
     settings.WAKE_MAX_BLOB_BYTES = MAX_DRAINED_BYTES + 1
     body = b"x" * (MAX_DRAINED_BYTES + 2)
 

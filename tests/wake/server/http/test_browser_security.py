@@ -35,14 +35,15 @@ def over_https(settings: Any) -> None:
     settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = settings.SECURE_HSTS_PRELOAD = True
 
 
-# What a browser installs holds nothing of a person or a team.
+# Files that a browser installs contain nothing of a person or a team.
 CACHED = {"/manifest.webmanifest", "/offline/", "/service-worker.js"}
 
 
 def test_every_page_is_sent_with_every_header(
     over_https: None, team: Team, alice: User, subtests: pytest.Subtests
 ) -> None:
-    """As answers, errors and redirects, to who is signed in and to who is not."""
+    """This holds for answers, errors and redirects, for people who are signed in and people who are
+    not."""
     house, clients = build(team, words="plan"), [Person(alice).client, Client()]
     pages = [each for each in addresses.ALL if not each.is_protocol]
     paths = [each.path_in(house) for each in pages if each.room not in addresses.OF_NO_TEAM]
@@ -97,7 +98,7 @@ PRODUCTION = {
 def production(
     transactional_db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[httpx.Client]:
-    """A browser in front of a real server that a proxy with TLS stands before; and Alice."""
+    """Returns Alice's browser, in front of a real server behind a proxy with TLS."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
     User.objects.create_user("alice@example.com", PASSWORD)
     proxied = {

@@ -10,12 +10,13 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from tests.fixtures.strict_client import Client
 from wake.server.http.machine_paths import MACHINE_PATHS, _row_of, is_machine_path, row_of
 
-PAGES = ("inbox.", "relay.pages.", "accounts.admin.", "django.contrib.admin.")
-PROGRAMS = ("inbox.notifications.slack.",)
+PAGES = ("accounts.", "inbox.", "relay.pages.", "django.contrib.admin.")
+PROGRAMS = ("inbox.notifications.slack.", "accounts.log.")
 
 
 def routes(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, bool]]:
-    """Each route with whether its view is a page's, by the package that the view is in."""
+    """Yields each route, and whether its view shows a page. The package of the view decides
+    this."""
     for pattern in resolver.url_patterns:
         route = f"{before}{pattern.pattern}".replace("^", "")
         if isinstance(pattern, URLPattern):
@@ -29,8 +30,8 @@ def routes(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, bool]
 def test_every_machine_endpoint_has_a_row_and_no_page_has_one(
     subtests: pytest.Subtests,
 ) -> None:
-    """An endpoint in no row gets HTML for its errors, and what sends a key over plain http is
-    answered."""
+    """If no row of the table matched an endpoint, its errors would be HTML, and a request with a
+    key over plain http would be answered."""
     everything = dict(routes(get_resolver()))
 
     for route, is_page in everything.items():
@@ -68,7 +69,7 @@ def test_a_long_path_is_looked_up_and_cached_by_its_beginning() -> None:
 
 @pytest.mark.parametrize("path", ["/wake/v1/x", "/@x", "/connect/x", "/artifacts/x/y", "/readyz/x"])
 def test_an_unknown_machine_path_is_a_json_404(client: Client, db: None, path: str) -> None:
-    """Of files, and of what looks after the server, it was a page."""
+    """Below the paths of files and of health checks, the error used to be a page for people."""
     answer = client.get(path)
 
     assert (answer.status_code, answer["Content-Type"]) == (404, "application/json")

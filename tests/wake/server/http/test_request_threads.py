@@ -1,4 +1,4 @@
-"""A long answer is sent in parts, and no further once its client has left."""
+"""A long answer is sent in parts. When the client has left, no further parts are sent."""
 
 from __future__ import annotations
 

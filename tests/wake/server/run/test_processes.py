@@ -15,7 +15,7 @@ from tests.wake.server.up import ROOT, eventually
 
 pytestmark = [pytest.mark.once, pytest.mark.system]
 
-# A child that hears no SIGTERM, with a child of its own.
+# This child ignores SIGTERM, and has a child of its own.
 STUBBORN = """
 import signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -77,7 +77,7 @@ def together(tmp_path: Path) -> Iterator[Callable[..., Together]]:
 
 
 def is_alive(pid: int) -> bool:
-    """A zombie process counts as dead."""
+    """Says whether the process is alive. A zombie counts as dead."""
     try:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except OSError:

@@ -60,11 +60,12 @@ def test_asgi_answers_and_cuts_off() -> None:
 
 @pytest.mark.django_db
 def test_asgi_cuts_a_long_content_type_before_it_is_parsed() -> None:
-    """Parsing takes the square of its length: the event loop stopped."""
+    """The time to parse the header grows with the square of its length, and used to stop the event
+    loop."""
     assert over_asgi("/healthz", content_type=SEMICOLONS)[0] == 200
 
 
-@pytest.mark.django_db  # before each request Django looks whether its connections are still good
+@pytest.mark.django_db  # before each request Django checks its connections
 @pytest.mark.parametrize("content_type", ["", SEMICOLONS.decode()], ids=["none", "long"])
 def test_wsgi_answers(content_type: str) -> None:
     environ: dict[str, Any] = {"PATH_INFO": "/healthz", "CONTENT_TYPE": content_type}
@@ -105,7 +106,7 @@ def test_embedded_mode_has_one_web_process(settings: Any) -> None:
     together = roles.all_on_one_machine("127.0.0.1", 8)
 
     assert list(together) == ["web", "worker", "beat"]
-    assert "wake.asgi:application" in together["web"]
+    assert "wake.server.asgi:application" in together["web"]
     assert option(together["web"], "--workers") == "1"
     assert option(together["worker"], "--pool") == "threads"
 
@@ -121,7 +122,7 @@ def test_in_production_there_is_a_thread_for_each_connection_and_one_for_readyz(
         "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing",
         "WAKE_DATABASE_CONNECTIONS": connections,
     }
-    code = "from wake import web; print(web.THREADS)"
+    code = "from wake.server import web; print(web.THREADS)"
 
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -141,7 +142,7 @@ def test_in_production_there_are_as_many_processes_as_asked_for(settings: Any) -
     web = roles.web("0.0.0.0", 3)  # noqa: S104 - in a container
     worker = roles.worker("127.0.0.1", None)
 
-    assert "wake.web:application" in web
+    assert "wake.server.web:application" in web
     assert option(web, "--host") == "0.0.0.0"  # noqa: S104
     assert option(web, "--workers") == "3"
     assert option(worker, "--pool") == "prefork"
@@ -161,6 +162,7 @@ def test_a_server_that_runs_as_root_warns(
         (os, "execv", Mock(side_effect=SystemExit)),
         (up, "_disconnect", lambda: None),
     ):
+        # The command would change the process of the tests, and replace it.
         monkeypatch.setattr(owner, name, stand_in)
 
     with pytest.raises(SystemExit):

@@ -21,7 +21,7 @@ from tests.wake.server.up import Up, eventually, printed, up_in
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc"),
-    pytest.mark.once,  # it brings its own SQLite
+    pytest.mark.once,  # the test brings its own SQLite
     pytest.mark.system,
 ]
 
@@ -50,7 +50,7 @@ def rows(up: Up) -> dict[str, int]:
 
 
 def stop(up: Up, number: int) -> tuple[int, list[int]]:
-    """Stops it and returns its exit code and the processes that are left after ten seconds."""
+    """Stops the server. Returns its exit code and the processes that are left after ten seconds."""
     took = up.send(number)
     assert took < 10
     assert up.process is not None
@@ -59,7 +59,7 @@ def stop(up: Up, number: int) -> tuple[int, list[int]]:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    """Runs the server permanently, with an owner that was named beforehand."""
+    """Runs one server for all tests, with an owner from the environment."""
     named = {"WAKE_ADMIN_EMAIL": "ann@example.com", "WAKE_ADMIN_PASSWORD": "a secret"}
     with up_in(tmp_path_factory.mktemp("running") / "data", **named) as server:
         server.start().once_greeted()
@@ -121,7 +121,7 @@ def test_a_worker_runs_and_only_its_owner_can_read_the_data(running: Up) -> None
 
     assert ready["workers"]["last_heartbeat"]
     for path in [running.data, *running.data.iterdir()]:
-        # SQLite takes its -wal and -shm away when the last connection is closed.
+        # SQLite removes its -wal and -shm when the last connection is closed.
         with suppress(FileNotFoundError):
             assert path.stat().st_mode & 0o077 == 0, path
 
@@ -129,7 +129,7 @@ def test_a_worker_runs_and_only_its_owner_can_read_the_data(running: Up) -> None
 def test_a_child_that_dies_is_restarted_and_its_files_are_removed(running: Up) -> None:
     worker = eventually(lambda: running.pids("celery --quiet -A wake.server.work.celery worker"))[0]
     granians = eventually(lambda: len(value := running.pids("granian")) == 2 and value)
-    web = granians[0]  # the main process, which the one that serves would outlive
+    web = granians[0]  # the main process; a kill would leave the process that serves
 
     os.kill(worker, signal.SIGKILL)
     os.kill(web, signal.SIGKILL)
@@ -151,9 +151,9 @@ def test_after_a_kill_everything_starts_again(up: Up) -> None:
     up.start().once_greeted()
 
     assert up.get("/healthz")[0] == 200
-    # A worker that was ready already lays down its work before it ends; no child is left behind.
+    # A ready worker puts its work down before it ends, and no child is left behind.
     eventually(lambda: len(up.pids("celery")) == 2)
-    assert len(up.pids("granian")) == 2  # its main process and the one that serves
+    assert len(up.pids("granian")) == 2  # the main process and the process that serves
 
     up.kill_everything()
     before = rows(up)

@@ -81,7 +81,7 @@ def send(folder: Path, *, args: tuple[Any, ...] = (), name: str = "wake.jobs.tim
 
 
 def test_a_job_waits_at_most_once(channel: Any, tmp_path: Path) -> None:
-    """Beat went on sending while the worker was busy, and thousands of jobs expired."""
+    """Beat used to go on sending while the worker was busy, and thousands of jobs expired."""
     for _ in range(3):
         send(tmp_path)
         send(tmp_path, name="wake.jobs.time_out_overdue")

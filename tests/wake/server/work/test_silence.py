@@ -44,7 +44,7 @@ def test_one_sweeper_runs_from_the_first_silence_to_the_next_job(started: Starte
     silence.look(at=SILENT + 60)
     (sweeper,) = started.sweepers
     assert sweeper.poll() is None
-    silence.note_sound(at=SILENT + 61)
+    silence.record_job(at=SILENT + 61)
     silence.look(at=SILENT + 61)
 
     assert sweeper.wait(10) == 0
@@ -56,7 +56,7 @@ def test_a_worker_that_receives_jobs_starts_none(started: Started) -> None:
     silence = Silence(started, began_at=BEGAN)
 
     for second in range(60):
-        silence.note_sound(at=BEGAN + second)
+        silence.record_job(at=BEGAN + second)
         silence.look(at=BEGAN + second + 1)
 
     assert started.sweepers == []

@@ -13,7 +13,8 @@ from tests.wake.callbacks.world import Wire, World, eventually
 
 pytestmark = pytest.mark.system
 
-# The broker's time-outs are one and two seconds: a request that waits for one is slower than this.
+# The broker's time-outs are one and two seconds. So a request that waits for a time-out takes
+# longer than this.
 AT_NORMAL_SPEED = 1.0
 
 FIVE_ANSWERS = """
@@ -75,7 +76,7 @@ def test_a_failing_redis_delays_no_request_and_wake_ups_resume_afterwards(
 ) -> None:
     if trouble.endswith("later"):
         wire.open()
-        world.run("signals.work_due.send(sender=Callback)")  # one, so that none is still on its way
+        world.run("signals.work_due.send(sender=Callback)")  # so that no wake-up is on its way
         assert eventually(lambda: rings(redis), seconds=60)
     (wire.freeze if trouble.startswith("frozen") else wire.cut)()
     before = rings(redis)

@@ -1,4 +1,4 @@
-"""A worker that takes no jobs although some wait is ended; others are not."""
+"""The watchdog ends a worker that takes no jobs although some wait, and ends no other worker."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_busy_worker_is_not_stuck_within_the_time_of_a_job() -> None:
 
 def test_a_worker_that_takes_jobs_or_has_none_is_not_stuck() -> None:
     taking, idle = Watchdog(some, none, began_at=BEGAN), Watchdog(none, none, began_at=BEGAN)
-    taking.note_job(at=LATER - 1)
+    taking.record_job(at=LATER - 1)
 
     assert not taking.is_stuck(at=LATER)
     assert not idle.is_stuck(at=LATER + 3_600)

@@ -15,7 +15,8 @@ from tests.wake.callbacks.world import World, eventually
 
 pytestmark = pytest.mark.system
 
-# Starting a worker takes seconds on a busy machine, so waits end early and give up late.
+# Starting a worker takes seconds on a busy machine. So a wait ends as soon as its condition is
+# true, and gives up late.
 PATIENCE = 120
 EMPTY = "for model in (Callback, Response, Delivery, Heartbeat): model.objects.all().delete()"
 DELIVERED = "result = Callback.objects.filter(delivered_at__isnull=False).count()"
@@ -28,7 +29,8 @@ def receiver(start_receiver: Callable[..., Receiver]) -> Receiver:
 
 @pytest.fixture(scope="module")
 def settled_world(request: pytest.FixtureRequest, make_world: Callable[..., World]) -> World:
-    """Embedded or in production: SQLite and a folder, or PostgreSQL and Redis."""
+    """Returns an embedded world, with SQLite and a folder, or one of production, with PostgreSQL
+    and Redis."""
     in_production = bool(settings.DATABASE_URL)
     return make_world(redis_url=request.getfixturevalue("redis_url") if in_production else "")
 
@@ -79,7 +81,7 @@ Delivery.objects.update(answered_at=None, expires_at=timezone.now())
 
 
 def test_a_wake_up_alone_starts_the_worker(world: World, receiver: Receiver) -> None:
-    """Without beat there are no sweeps, so a wake-up started the worker."""
+    """Without beat there are no sweeps, so only a wake-up can have started the worker."""
     world.start_worker()
     world.run(f"answered({receiver.url!r})")
     assert receiver.received == []

@@ -19,7 +19,8 @@ const factory = new ClientFactory(
     transports: [new JsonRpcTransportFactory({ fetchImpl: authenticated })],
   }),
 );
-// Its resolver takes the path from the origin, so it is given the whole address.
+// By default, the resolver of this SDK looks for the card at the origin. So it gets the whole
+// address of the card.
 const card = await new DefaultAgentCardResolver().resolve(
   agent,
   `${agent}/.well-known/agent-card.json`,

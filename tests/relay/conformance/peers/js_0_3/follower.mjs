@@ -1,4 +1,4 @@
-// Follows a task with the official SDK of A2A 0.3 for JavaScript through all that cuts it off. Prints
+// Follows a task with the official SDK of A2A 0.3 for JavaScript through every interruption. Prints
 // each event as one line of JSON: its kind, its generation and the state of the task.
 
 import {

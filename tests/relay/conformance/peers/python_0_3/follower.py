@@ -1,5 +1,5 @@
-"""Follows a task with the official SDK of A2A 0.3 through all that cuts it off. Prints each event
-as one line of JSON: its kind, its generation and the state of the task."""
+"""Follows a task with the official SDK of A2A 0.3 through every interruption. Prints each event as
+one line of JSON: its kind, its generation and the state of the task."""
 
 import asyncio
 import json

@@ -1,0 +1,153 @@
+"""Lists what a removal of an account does to each column that names a person or could hold a name
+or an address, and which models the download of a person contains."""
+
+from __future__ import annotations
+
+# Rows that are deleted with the person.
+REMOVED = {
+    "accounts.User": "password email display_name time_zone",
+    "accounts.User_groups": "user",
+    "accounts.User_user_permissions": "user",
+    "accounts.Membership": "user",
+    "accounts.Absence": "user",
+    "accounts.Identity": "issuer subject user email",
+    "accounts.Passkey": "user name credential_id public_key transports",
+    "accounts.PasskeyNotice": "user passkey email",
+    "accounts.SecondFactor": "user ciphertext",
+    "accounts.RecoveryCode": "user digest",
+    "accounts.ResetRequest": "email address",
+    "accounts.AddressChange": "user old_email new_email digest",
+    "accounts.Session": "session_key session_data user",
+    "accounts.Invitation": "invited_by digest",
+    "admin.LogEntry": "user",
+    "inbox.Preferences": "user saved_views digest_days quiet_days digest_error",
+    "inbox.Channel": "user kind name address secret error",
+    "inbox.NotificationRule": "events agents quiet_days",
+    "inbox.Notification": "key",
+    "inbox.Mention": "user",
+    "inbox.Reading": "user",
+    "inbox.Snooze": "user",
+    "inbox.SavedReply": "user name text",
+    "inbox.Reminder": "user",
+    "wake.Draft": "user feedback edited_json",
+}
+# Columns of rows that stay. A number, null or nothing replaces the person there.
+REPLACED = {
+    "accounts.Absence": "deputy",
+    "accounts.ApiKey": "issued_by",
+    "accounts.Gate": "issued_by",
+    "accounts.Invitation": "email accepted_by",
+    "admin.LogEntry": "object_repr",
+    "inbox.Channel": "added_by",
+    "inbox.Comment": "author author_name",
+    "relay.CallerKey": "issued_by",
+    "relay.Message": "by_name",
+    "wake.AnsweringRule": "on_by",
+    "wake.AnsweringVersion": "created_by",
+    "wake.AssignedPerson": "user name deputy_for",
+    "wake.Callback": "asked_by_name",
+    "wake.CallbackAttempt": "by_name",
+    "wake.Delivery": "acknowledged_by",
+    "wake.Failure": "acknowledged_by",
+    "wake.Receipt": "person_disclosure vote_disclosures signature_disclosures",
+    "wake.Response": "by by_name quorum_json signature_json",
+    "wake.RuleVersion": "created_by",
+    "wake.Vote": "user name signature_json",
+}
+AUDIT = "the audit proves who decided what, and cannot be changed"
+AGENT = "an agent or a caller wrote it, and people decided on exactly this; retention erases it"
+DECIDED = "what a person decided, in their words; the agent may have it already"
+TEAM = "the team's own, set by its owners"
+KEY = "a secret or a digest, which names no one"
+SERVER = "about the server or a protocol, and names no one"
+KEPT: dict[str, dict[str, str]] = {
+    AUDIT: {
+        "accounts.AuditEvent": "event actor_kind actor_id actor_name object_kind object_id"
+        " object_name address detail",
+        "accounts.AuditEntry": "hash",
+        "accounts.AuditTip": "hash signature",
+        "accounts.AuditCheckpoint": "writers signature",
+        "accounts.LogEntry": "kind salt sha256 hash",
+        "accounts.LogTile": "hashes",
+        "accounts.LogTree": "root signature verified_root verified_signature",
+        "accounts.LogWaiting": "kind sha256",
+    },
+    AGENT: {
+        "wake.Delivery": "claimed_agent_id provider headline summary details_json callback_webhook"
+        " assumption thread extensions content_hash idempotency_key idempotency_hash"
+        " withdrawn_reason key_hint nonce",
+        "wake.Claim": "idempotency_key key_hint",
+        "wake.Outcome": "summary details_json idempotency_key idempotency_hash key_hint",
+        "wake.UploadedBlob": "sha256 media_type content uploaded_sha256",
+        "inbox.Searchable": "words",
+        "inbox.Word": "text",
+        "relay.Context": "context_id",
+        "relay.Task": "idempotency_key idempotency_hash source_task network",
+        "relay.Message": "message_id parts_json metadata_json reference_task_ids"
+        " accepted_output_modes idempotency_key idempotency_hash",
+        "relay.Artifact": "artifact_id name description parts_json metadata_json",
+        "relay.Blob": "sha256 media_type content filename",
+        "relay.PushConfig": "config_id url token_ciphertext scheme credentials_ciphertext"
+        " wire_version",
+    },
+    DECIDED: {
+        "wake.Receipt": "content_disclosures jwt",
+        "wake.Response": "feedback edited_json left_out amr",
+        "wake.Vote": "content_hash feedback amr",
+        # The removal replaces a mention of the person
+        # (inbox/delivery/discussion/former_people.py).
+        "inbox.Comment": "text",
+        "wake.Callback": "kind url host headers_ciphertext body",
+        "wake.CallbackAttempt": "error answer",
+        "relay.Run": "decision_json",
+    },
+    TEAM: {
+        "accounts.Team": "slug name",
+        "accounts.Agent": "agent_id",
+        "accounts.ClaimedId": "pattern",
+        "accounts.Gate": "name",
+        "wake.Claim": "gate_name",
+        "relay.Card": "description version skills input_modes output_modes",
+        "relay.CallerKey": "name",
+        "relay.Connector": "instance_id machine transport address",
+        "wake.Rule": "name",
+        # `people` contains ids, which are the numbers that stay after a removal.
+        "wake.RuleVersion": "agents types thread_prefix pointer value people escalation",
+        "wake.AnsweringRule": "name on_reason",
+        "wake.AnsweringVersion": "agents types thread_prefix pointer value",
+        "wake.FailingTarget": "host",
+        "wake.CallbackHost": "pattern",
+    },
+    KEY: {
+        "accounts.ApiKey": "hint digest",
+        "accounts.Gate": "hint digest",
+        "accounts.SigningSecret": "ciphertext",
+        "accounts.SignInAttempts": "digest",
+        "accounts.UsedChallenge": "digest",
+        "relay.CallerKey": "hint digest",
+        "inbox.PushKey": "private_key",
+        "wake.ReceiptKey": "kid public_key private_key",
+        "accounts.LogKey": "kid public_key private_key name",
+        "inbox.SlackRequest": "key",
+    },
+    "sent or given up within days": {"inbox.SlackReply": "url note"},
+    SERVER: {
+        "accounts.LogCheckpoint": "root note",
+        "accounts.CheckpointSending": "name error result",
+        "accounts.ProviderDocument": "url content",
+        "admin.LogEntry": "object_id change_message",
+        "auth.Permission": "name codename",
+        "auth.Group": "name",
+        "contenttypes.ContentType": "app_label model",
+        "wake.Heartbeat": "name",
+    },
+}
+
+# Models that point to a person and are not in the download, with the reason for each.
+NOT_DOWNLOADED = {
+    "accounts.Session": "listed by browser and time, because its data signs in",
+    "accounts.User_groups": "Wake uses no groups",
+    "accounts.User_user_permissions": "Wake uses no permissions of one person",
+    "accounts.PasskeyNotice": "a mail that leaves within minutes; the passkey is listed",
+    "admin.LogEntry": "the audit has the same event",
+}
