@@ -1,5 +1,5 @@
--- Creates the role that Wake's servers use, or sets its password. It may read and write rows. It owns
--- no table, so it can neither change the audit nor turn its triggers off.
+-- Creates the role that Wake's servers use, or sets its password. It may read and write rows. The
+-- role owns no table, so it can neither change the audit nor turn the audit's triggers off.
 --
 --   WAKE_APP_PASSWORD=... psql --set=role=wake_app --file=deploy/roles.sql DATABASE
 --
@@ -14,6 +14,6 @@ REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 GRANT USAGE ON SCHEMA public TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO :"role";
 GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO :"role";
--- The same for the tables of later migrations.
+-- Grants the same rights on the tables of later migrations.
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO :"role";
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO :"role";
