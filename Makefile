@@ -31,7 +31,7 @@ soak: $(VENV)/.installed-dev ## runs the long tests: load while parts fail, kill
 	@mkdir -p test-results
 	@$(BIN)/python -m tests.soak 2>test-results/soak.log
 
-# The settings of a safe production. None of its servers exist.
+# The settings of a safe production environment. The servers that they name do not exist.
 PRODUCTION = env WAKE_DEV= WAKE_ORIGIN=https://wake.example.com WAKE_DATA=/nonexistent \
 	WAKE_SECRET_KEY=made-up-for-checks-0123456789abcdefghijklmnopqrstuvwxyz \
 	WAKE_ENCRYPTION_KEYS=made-up-for-checks-0123456789abcdefghijklmnopqrstuvwxyz \
@@ -49,8 +49,12 @@ check: $(VENV)/.installed-dev ## checks format, lint, types, imports, migrations
 bench: $(VENV)/.installed-dev ## compares deliveries, polls and sweeps with a lean server and PostgreSQL alone
 	@$(BIN)/python -m bench
 
+# The second command writes the lists of files, which come from requests that a test traces on
+# PostgreSQL.
 figures: $(VENV)/.installed-dev ## measures the code, for docs/architecture.md
 	@$(BIN)/python tests/architecture/figures.py
+	@DATABASE_URL=$${DATABASE_URL:-postgresql://postgres@127.0.0.1:5432/} WAKE_WRITE_FIGURES=1 \
+		$(BIN)/python -m pytest --quiet tests/architecture/test_flows.py
 
 pictures: $(VENV)/.installed-dev ## takes the pictures of the README again, in Chromium
 	@$(BIN)/python -m tests.pictures

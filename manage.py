@@ -9,7 +9,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "wake.settings")
     from django.core.management import execute_from_command_line
 
-    from wake.server.env import BadVariable
+    from wake.server.settings.env import BadVariable
 
     try:
         execute_from_command_line(sys.argv)
