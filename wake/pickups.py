@@ -43,6 +43,7 @@ COLUMNS = (
     "wants_digest",
     "content_hash",
     stored("nonce"),
+    "withdrawn_at",
 )
 MAX_COUNT = 10_000
 POLL, SWEEP = Response.Route.POLL, Response.Route.SWEEP
@@ -69,6 +70,7 @@ class PickupRow(NamedTuple):
     wants_digest: bool
     content_hash: str
     nonce: str
+    withdrawn_at: datetime | None
 
     @classmethod
     def read(cls, columns: tuple[Any, ...]) -> PickupRow:
@@ -100,6 +102,7 @@ class PickupRow(NamedTuple):
                 expires_at=self.expires_at,
                 is_erased=is_erased,
                 waits_for=quorum,
+                withdrawn_at=self.withdrawn_at,
                 at=at,
             )
         return wire.answer(

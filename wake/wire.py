@@ -177,6 +177,14 @@ class Answer(msgspec.Struct):
     # erased with the content.
     digest: str | msgspec.UnsetType = msgspec.UNSET
     nonce: str | msgspec.UnsetType = msgspec.UNSET
+    # Present only if the agent has withdrawn the delivery (docs/protocol.md, Withdraw).
+    withdrawn_at: Time | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def is_settled(self) -> bool:
+        """Returns whether waiting is over: a person answered, or the agent withdrew the
+        delivery."""
+        return self.status != "pending" or self.withdrawn_at is not msgspec.UNSET
 
 
 class Sweep(msgspec.Struct):
@@ -232,6 +240,7 @@ def answer(
     is_by_rule: bool = False,
     digest: str | None = None,
     nonce: str = "",
+    withdrawn_at: datetime | None = None,
     at: datetime,
 ) -> Answer:
     """Builds an answer. `at` is the instant of reading, which decides whether an unanswered
@@ -253,6 +262,7 @@ def answer(
         responded_by=Rule() if is_by_rule else msgspec.UNSET,
         digest=digest or msgspec.UNSET,
         nonce=nonce or msgspec.UNSET,
+        withdrawn_at=withdrawn_at or msgspec.UNSET,
     )
 
 

@@ -168,7 +168,8 @@ class Answer:
     `decisions` ("status", "by" and "at" of each person) are set if several people had to approve.
     `responded_by` is {"kind": "rule"} if a rule of the team answered instead of a person. `digest`
     and `nonce` are set if the delivery asked for its digest. The server erases the nonce together
-    with the texts.
+    with the texts. `withdrawn_at` is set if the agent has withdrawn the delivery. Then no answer
+    comes, and `expired` does not mean that the agent may go on.
     """
 
     delivery_id: str
@@ -185,15 +186,21 @@ class Answer:
     responded_by: dict[str, str] | None = None
     digest: str | None = None
     nonce: str | None = None
+    withdrawn_at: datetime | None = None
 
     @property
     def is_answered(self) -> bool:
         return self.status != "pending"
 
     @property
+    def is_withdrawn(self) -> bool:
+        return self.withdrawn_at is not None
+
+    @property
     def is_final(self) -> bool:
-        """Returns whether waiting is over, because the delivery is answered or has expired."""
-        return self.is_answered or self.expired
+        """Returns whether waiting is over, because the delivery is answered, has expired or was
+        withdrawn."""
+        return self.is_answered or self.expired or self.is_withdrawn
 
     @classmethod
     def read(cls, body: Any) -> Answer:
@@ -214,6 +221,7 @@ class Answer:
                 responded_by=body.get("responded_by"),
                 digest=body.get("digest"),
                 nonce=body.get("nonce"),
+                withdrawn_at=_optional_time(body.get("withdrawn_at")),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _not_wake(error) from error

@@ -118,11 +118,12 @@ class Book(Entries):
 
     def answers(self) -> Iterator[tuple[str, Answer]]:
         """Yields the answers that have come, each with the name of its question. Includes expired
-        ones if the agent may go on without an answer."""
+        ones if the agent may go on without an answer, and withdrawn ones, which get no answer. To
+        ask again after a withdrawal, call forget() first."""
         waiting = self._made_to_wait()
         for name, delivery_id in self.delivered().items():
             answer = self.client.response(delivery_id)
-            if answer.is_answered or (answer.expired and name not in waiting):
+            if _has_come(answer, must_wait=name in waiting):
                 yield name, answer
 
 
@@ -159,8 +160,15 @@ class AsyncBook(Entries):
         waiting = self._made_to_wait()
         for name, delivery_id in self.delivered().items():
             answer = await self.client.response(delivery_id)
-            if answer.is_answered or (answer.expired and name not in waiting):
+            if _has_come(answer, must_wait=name in waiting):
                 yield name, answer
+
+
+def _has_come(answer: Answer, *, must_wait: bool) -> bool:
+    """Returns whether the program need not look again."""
+    if answer.is_answered or answer.is_withdrawn:
+        return True
+    return answer.expired and not must_wait
 
 
 def _digest(headline: str, summary: str, optional: OptionalFields) -> str:

@@ -108,6 +108,19 @@ def test_an_expired_answer_is_one_that_has_come(tmp_path: Path) -> None:
     assert [name for name, _ in book.answers()] == ["deploy-42"]
 
 
+def test_a_withdrawn_question_is_found_and_can_be_asked_again(tmp_path: Path) -> None:
+    withdrawn = ok({**PENDING, "withdrawn_at": "2026-03-07T09:00:00Z"})
+    held = ok({**RECEIPT, "on_timeout": "hold"}, 201)
+    server = Server(held, withdrawn, withdrawn, ok(RECEIPT, 201), ok(APPROVED))
+    book = server.client().book(tmp_path / "book")
+
+    assert book.ask("deploy-42", *QUESTION).is_withdrawn
+    assert [answer.is_withdrawn for _, answer in book.answers()] == [True]
+    book.forget("deploy-42")
+
+    assert book.ask("deploy-42", *QUESTION).status == "approved"
+
+
 def test_the_async_client_has_a_book(tmp_path: Path) -> None:
     path = tmp_path / "book"
     keys = []

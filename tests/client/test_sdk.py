@@ -381,18 +381,3 @@ def test_a_question_is_one_call() -> None:
     assert answer.status == "approved"
     sent = json.loads(server.requests[0].content)
     assert (sent["type"], sent["assumption"]) == ("question", "Red.")
-
-
-def test_a_withdrawal_says_when_and_why() -> None:
-    body = {"delivery_id": ID, "withdrawn_at": "2026-03-07T09:00:00Z", "reason": "Painted."}
-    server = Server(ok(body))
-
-    withdrawal = server.client().withdraw(ID, "Painted.")
-
-    assert (withdrawal.delivery_id, withdrawal.reason) == (ID, "Painted.")
-    assert server.requests[0].url.path == f"/wake/v1/withdraw/{ID}"
-
-
-def test_a_withdrawal_that_comes_too_late() -> None:
-    with pytest.raises(wake_client.AlreadyAnswered):
-        Server(error(409, "already_answered")).client().withdraw(ID)

@@ -43,6 +43,7 @@ EXTENSIONS = sorted(
         "wait",
         "wake_blocks",
         "withdraw",
+        "withdrawn_at",
     ]
 )
 COMPONENT = "#/components/schemas/{name}"

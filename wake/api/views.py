@@ -119,7 +119,7 @@ class ResponseView(HotView):
         answer = long_poll(
             lambda: pickups.read(key, pk, at=database_now()),
             seconds=seconds,
-            until=lambda answer: answer is None or answer.status != "pending",
+            until=lambda answer: answer is None or answer.is_settled,
         )
         if answer is None:
             raise Http404

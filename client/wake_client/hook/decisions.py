@@ -138,6 +138,8 @@ def _deferred(call: Call, client: WakeClient, asking: Asking, deferred: Deferred
     if asked.digest != call.digest:
         return Verdict("deny", verdicts.ANOTHER_CALL)
     answer = check_answer(client.response(asked.delivery_id), asked.content_digest)
+    if answer.is_withdrawn:  # no answer comes, so people are asked again
+        _asked_now(call, call.id, client, deferred)
     if not answer.is_answered:
         return verdicts.DEFERRED
     verdict = verdicts.verdict_of_deferred(call, answer)

@@ -176,7 +176,7 @@ def _waited(client: WakeClient, arguments: argparse.Namespace, receipt: Receipt)
 def _answers(client: WakeClient, arguments: argparse.Namespace) -> int:
     responses = client.responses(since=arguments.since)
     answers = list(responses)
-    lines = [f"{answer.delivery_id} {answer.status} {answer.feedback or ''}" for answer in answers]
+    lines = [f"{answer.delivery_id} {_state(answer)} {answer.feedback or ''}" for answer in answers]
     lines.append(f"next_since {responses.next_since or ''}")
     rows = {"answers": [asdict(answer) for answer in answers], "next_since": responses.next_since}
     show(arguments, rows, "\n".join(visible(line.rstrip()) for line in lines))
@@ -216,13 +216,15 @@ def _answered(arguments: argparse.Namespace, answer: Answer) -> int:
     show(arguments, asdict(answer), in_words(answer))
     if answer.is_answered:
         return ANSWERED[answer.status]
+    if answer.is_withdrawn:
+        return ExitStatus.WITHDRAWN
     return ExitStatus.EXPIRED if answer.expired else ExitStatus.PENDING
 
 
 def in_words(answer: Answer) -> str:
     """Returns the answer as lines. A person's words are indented by two spaces, so that no line of
     them can be taken for the status or the edit."""
-    lines: list[str] = ["expired" if answer.expired and not answer.is_answered else answer.status]
+    lines = [_state(answer)]
     if answer.feedback:
         lines.append(indented(answer.feedback))
     if answer.edited_content is not None:
@@ -230,6 +232,15 @@ def in_words(answer: Answer) -> str:
     if not answer.is_answered:
         lines.append(visible(f"delivery_id {answer.delivery_id}"))
     return "\n".join(lines)
+
+
+def _state(answer: Answer) -> str:
+    if answer.is_answered:
+        return answer.status
+    if answer.withdrawn_at is not None:
+        withdrawn_at = answer.withdrawn_at.isoformat(timespec="seconds").replace("+00:00", "Z")
+        return f"withdrawn at {withdrawn_at}; people are not asked any more"
+    return "expired" if answer.expired else answer.status
 
 
 def _optional(client: WakeClient, arguments: argparse.Namespace) -> OptionalFields:

@@ -43,6 +43,7 @@ class ExitStatus(IntEnum):
     NOT_SIGNED_BY_PASSKEY = 15
     NOT_APPROVED = 16
     OTHER_TEAM = 17
+    WITHDRAWN = 18
     STOPPED = 130
 
 
@@ -68,6 +69,7 @@ exit status:
   15  verify: a signature of a passkey is wrong, or one that was asked for is not there
   16  verify --approved: the delivery was not approved, or was a test
   17  verify --team: another team answered
+  18  ask, check and run: the question was withdrawn; people are not asked any more
   130 stopped by Ctrl-C; what was delivered stays in the inbox
 """
 

@@ -99,7 +99,10 @@ def start(
                     return ExitStatus.FAILED
                 session = str(result.get("session_id"))
                 say(f"Session {session} waits for the answer to {question.delivery_id}.")
-                _wait(client, question.delivery_id)
+                if _wait(client, question.delivery_id).is_withdrawn:
+                    say("The question was withdrawn, so people are not asked any more.")
+                    say(f"To ask again, run the same command with --resume {session}.")
+                    return ExitStatus.WITHDRAWN
                 words = [*without_prompt(command), "--resume", session, *added]
                 is_first = False
 
@@ -117,7 +120,8 @@ def without_prompt(command: list[str]) -> list[str]:
 
 
 def _wait(client: WakeClient, delivery_id: str) -> Answer:
-    """Waits without a limit, even while the server is away."""
+    """Waits without a limit, even while the server is away. Returns the answer, or the state of a
+    question that was withdrawn."""
     with progress("Waiting for an answer"):
         while True:
             try:
@@ -125,7 +129,7 @@ def _wait(client: WakeClient, delivery_id: str) -> Answer:
             except Unavailable as error:
                 say(f"wake: {error}; trying again")
                 continue
-            if answer.is_answered:
+            if answer.is_answered or answer.is_withdrawn:
                 return answer
 
 

@@ -317,6 +317,26 @@ def test_a_deferred_call_is_asked_once_and_decided_when_it_is_resumed(
     assert "timeout_seconds" not in asked(server)
 
 
+def test_a_deferred_call_whose_question_was_withdrawn_is_asked_again(
+    hook: Hook, tmp_path: Path
+) -> None:
+    fixture = FIXTURES["claude-code-pre-tool-use"]
+    words = ["--deferring", str(tmp_path / "deferred.json")]
+    again = "650e8400-e29b-41d4-a716-446655440000"
+    server = Server(
+        ok(RECEIPT, 201),
+        ok(PENDING),
+        ok({**PENDING, "withdrawn_at": "2026-03-07T09:00:00Z"}),
+        ok({**RECEIPT, "delivery_id": again}, 201),
+        ok({**APPROVED, "delivery_id": again}),
+    )
+
+    printed = [hook(fixture["input"], server, "claude-code", *words) for _ in range(3)]
+
+    assert printed == [fixture["defer"], fixture["defer"], fixture["allow"]]
+    assert [request.method for request in server.requests] == ["POST", "GET", "GET", "POST", "GET"]
+
+
 def test_a_deferred_call_that_a_rule_answered_is_not_deferred_again(
     hook: Hook, tmp_path: Path
 ) -> None:

@@ -176,6 +176,11 @@ def test_files_that_cannot_be_sent_are_named(
             'redirected\n{"colour": "blue"}\n',
         ),
         ({**PENDING, "expired": True}, 12, f"expired\ndelivery_id {ID}\n"),
+        (
+            {**PENDING, "expired": True, "withdrawn_at": "2026-03-07T09:00:00.123456Z"},
+            18,
+            f"withdrawn at 2026-03-07T09:00:00Z; people are not asked any more\ndelivery_id {ID}\n",
+        ),
     ],
 )
 def test_the_exit_status_tells_the_answer(

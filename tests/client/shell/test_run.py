@@ -89,6 +89,18 @@ def test_the_answer_resumes_the_session(home: Path, capfd: pytest.CaptureFixture
     assert ID in printed.err
 
 
+def test_a_withdrawn_question_ends_the_run(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    asked_before(home)
+    withdrawn = {**PENDING, "withdrawn_at": "2026-03-07T09:00:00Z"}
+
+    assert run(home, Server(ok(PENDING), ok(withdrawn)), claude(home)) == 18
+
+    assert len(log_of(home)) == 1
+    printed = capfd.readouterr().err
+    assert "The question was withdrawn, so people are not asked any more." in printed
+    assert "with --resume abc123" in printed
+
+
 def test_the_hook_of_the_session_defers_and_gets_no_key(home: Path) -> None:
     asked_before(home)
     run(home, Server(ok(APPROVED)), claude(home))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from accounts.models import ApiKey, AuditEvent, User
 from database.clock import database_now
 from tests.fixtures.agent_client import AgentClient
 from tests.fixtures.strict_client import Client
+from tests.spec.answering.test_wait import LESS_THAN_ASKED, soon
 from wake.models import Delivery
 from wake.responses import Withdrawn, respond
 
@@ -56,7 +58,55 @@ def test_a_withdrawn_delivery_leaves_the_inbox_and_says_why(
     assert 'value="approved"' not in page
     with pytest.raises(Withdrawn):
         answer(pk, bob)
-    assert caller.poll(pk)["status"] == "pending"
+
+
+def test_a_poll_and_a_sweep_say_when_it_was_withdrawn(caller: AgentClient, bob: User) -> None:
+    """A poll used to say only `pending`, so that agents waited for ever."""
+    pk, open_pk, answered_pk = caller.deliver(), caller.deliver(), caller.deliver()
+    before = caller.poll(pk)
+    answer(answered_pk, bob)
+    withdrawn_at = withdraw(caller, pk).json()["withdrawn_at"]
+
+    polled = caller.poll(pk)
+
+    assert polled == {**before, "withdrawn_at": withdrawn_at}
+    assert list(polled)[-1] == "withdrawn_at"
+    items = {item["delivery_id"]: item for item in caller.sweep()["deliveries"]}
+    assert items[pk] == polled
+    assert "withdrawn_at" not in items[open_pk]
+    assert "withdrawn_at" not in items[answered_pk]
+
+
+def test_a_withdrawal_moves_no_cursor(caller: AgentClient) -> None:
+    pk = caller.deliver()
+    since = caller.sweep()["next_since"]
+
+    withdraw(caller, pk)
+
+    assert caller.sweep(since=since)["deliveries"] == []
+
+
+def test_a_wait_for_a_withdrawn_delivery_returns_at_once(caller: AgentClient) -> None:
+    pk = caller.deliver()
+    withdraw(caller, pk)
+    start = time.monotonic()
+
+    polled = caller.get(f"response/{pk}", wait=25).json()
+
+    assert "withdrawn_at" in polled
+    assert time.monotonic() - start < LESS_THAN_ASKED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_withdrawal_ends_a_wait(caller: AgentClient) -> None:
+    pk = caller.deliver()
+    start = time.monotonic()
+
+    with soon(lambda: withdraw(caller, pk)):
+        polled = caller.get(f"response/{pk}", wait=25).json()
+
+    assert (polled["status"], "withdrawn_at" in polled) == ("pending", True)
+    assert 0.3 < time.monotonic() - start < LESS_THAN_ASKED
 
 
 def test_a_repeated_request_changes_nothing(caller: AgentClient) -> None:
@@ -172,6 +222,6 @@ def test_a_revoked_key_withdraws_nothing(caller: AgentClient) -> None:
 
 
 def test_the_server_declares_it(client: Client) -> None:
-    assert "withdraw" in client.get("/wake/v1").json()["extensions"]
+    assert {"withdraw", "withdrawn_at"} <= set(client.get("/wake/v1").json()["extensions"])
     schema = client.get("/wake/v1/openapi.json").json()
     assert "/wake/v1/withdraw/{delivery_id}" in schema["paths"]
