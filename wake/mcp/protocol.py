@@ -35,7 +35,6 @@ PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
 HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
@@ -47,8 +46,10 @@ STATUS_CODES = {
     MISSING_CAPABILITY: 400,
     UNSUPPORTED_VERSION: 400,
     METHOD_NOT_FOUND: 404,
-    INTERNAL_ERROR: 500,
 }
+# Before 2026-07-28, the error of a request is a response like any other, with a 200. SDKs of that
+# time take another status for the end of the session.
+ANSWERED_WITH_200 = {INVALID_PARAMS, METHOD_NOT_FOUND}
 
 
 class RequestRefused(Exception):
@@ -82,9 +83,11 @@ def read(value: Any, headers: Mapping[str, str]) -> McpCall:
     """Reads the parsed body. `headers` finds names in any case. Raises RequestRefused."""
     method, params = _envelope(value)
     meta = params.get("_meta")
+    version = headers.get("Mcp-Protocol-Version")
     if "id" not in value:
+        _check_known(version)
         return McpCall(None, method, params, is_stateless=False, client_name="")
-    if _is_stateless(method, meta, headers):
+    if is_stateless(value, headers):
         meta = _checked_meta(meta)
         _check_headers(method, params, meta[f"{META}protocolVersion"], headers)
         if meta[f"{META}protocolVersion"] != STATELESS_VERSION:
@@ -100,11 +103,31 @@ def read(value: Any, headers: Mapping[str, str]) -> McpCall:
             client_name=name,
             takes_tasks=takes_tasks,
         )
-    version = headers.get("Mcp-Protocol-Version")
-    if version and version not in HANDSHAKE_VERSIONS:
-        raise _unsupported(version)
+    _check_known(version)
     name = _name(params.get("clientInfo"))
     return McpCall(id_of(value), method, params, is_stateless=False, client_name=name)
+
+
+def is_stateless(value: Any, headers: Mapping[str, str]) -> bool:
+    """Returns whether this is a request of 2026-07-28 or later, as far as it can be read."""
+    value = value if isinstance(value, dict) else {}
+    params = value.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return (
+        value.get("method") == "server/discover"
+        or headers.get("Mcp-Protocol-Version") == STATELESS_VERSION
+        or (isinstance(meta, dict) and f"{META}protocolVersion" in meta)
+    )
+
+
+def status_code(failure: RequestRefused, value: Any, headers: Mapping[str, str]) -> int:
+    """Returns the status code of HTTP for an error. The transports of the revisions define it:
+    "Protocol Version Header" and "Server Validation" in 2026-07-28, "Sending Messages to the
+    Server" and "Protocol Version Header" in the earlier ones."""
+    is_request = id_of(value) is not None
+    if is_request and failure.code in ANSWERED_WITH_200 and not is_stateless(value, headers):
+        return 200
+    return STATUS_CODES[failure.code]
 
 
 def answered(call: McpCall, result: Json, *, server: Json, is_list: bool = False) -> Json:
@@ -137,14 +160,6 @@ def _envelope(value: Any) -> tuple[str, Json]:
     if not isinstance(params, dict):
         raise RequestRefused(INVALID_PARAMS, "params must be an object.")
     return method, params
-
-
-def _is_stateless(method: str, meta: Any, headers: Mapping[str, str]) -> bool:
-    return (
-        method == "server/discover"
-        or headers.get("Mcp-Protocol-Version") == STATELESS_VERSION
-        or (isinstance(meta, dict) and f"{META}protocolVersion" in meta)
-    )
 
 
 def _checked_meta(meta: Any) -> Json:
@@ -184,6 +199,11 @@ def without_tasks() -> RequestRefused:
     return RequestRefused(
         MISSING_CAPABILITY, "Declare the extension for tasks to use them.", data=data
     )
+
+
+def _check_known(version: str | None) -> None:
+    if version and version not in VERSIONS:
+        raise _unsupported(version)
 
 
 def _unsupported(version: str) -> RequestRefused:

@@ -43,18 +43,17 @@ class McpView(ProtocolView):
 
     def post(self, request: Request) -> HttpResponse:
         count_read(key_of(request).pk)
-        id: protocol.Id | None = None
+        value: Any = None
         try:
             body = read_body(request._request)
             value = _parsed(body)
-            id = protocol.id_of(value)
             call = protocol.read(value, request.headers)
             if call.id is None:
                 return HttpResponse(status=202)
             return json_response(self._answer(request, call, body))
         except RequestRefused as failure:
-            status = protocol.STATUS_CODES[failure.code]
-            return json_response(protocol.refused(id, failure), status=status)
+            status = protocol.status_code(failure, value, request.headers)
+            return json_response(protocol.refused(protocol.id_of(value), failure), status=status)
 
     def _answer(self, request: Request, call: McpCall, body: bytes) -> Json:
         match call.method:

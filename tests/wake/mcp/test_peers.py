@@ -81,6 +81,30 @@ def test_an_official_sdk_asks_and_reads(peer: str, interface: str, key: ApiKey, 
             assert failed[2].startswith("not_found: ")
 
 
+@pytest.mark.parametrize("peer", MODES)
+def test_a_session_outlives_calls_that_fail(peer: str, key: ApiKey) -> None:
+    """An unknown tool ended the session of Python 1.x, and an unknown method was "Session
+    terminated"."""
+    with served("wsgi") as origin:
+        for mode, version in MODES[peer].items():
+            words = [*command(PEERS / peer, "errors"), f"{origin}/mcp", key.text, mode]  # type: ignore[attr-defined]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=90, check=False)
+
+            assert done.returncode == 0, done.stderr
+            tool, *methods, arguments = json.loads(done.stdout)
+            assert tool[0] == protocol.INVALID_PARAMS
+            assert "There is no such tool. The tools are deliver, ask," in tool[1]
+            for method in methods:
+                # In the newest revision the status has to be 404, which this SDK takes for a
+                # failure of HTTP.
+                if (peer, version) != ("js_2", NEWEST):
+                    assert method[0] == protocol.METHOD_NOT_FOUND
+                assert "There is no such method here." in method[1]
+            assert arguments[0] == 0
+            assert arguments[1].startswith("invalid_field: delivery: check takes delivery_id,")
+            assert not any(is_error for _, _, is_error in (tool, *methods, arguments))
+
+
 def test_an_answer_waits_for_the_next_session_if_its_caller_is_killed(
     key: ApiKey, bob: User
 ) -> None:

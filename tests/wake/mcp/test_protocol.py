@@ -139,34 +139,48 @@ def test_pages_of_other_origins_may_not_call(mcp: McpClient, settings: Any) -> N
         ({"jsonrpc": "2.0", "id": 1}, 400, protocol.INVALID_REQUEST),
         ({"jsonrpc": "2.0", "id": 1, "method": 7}, 400, protocol.INVALID_REQUEST),
         ({"jsonrpc": "2.0", "id": 1, "result": {}}, 400, protocol.INVALID_REQUEST),
-        ({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}, 400, protocol.INVALID_PARAMS),
-        ({"jsonrpc": "2.0", "id": 1, "method": "nothing"}, 404, protocol.METHOD_NOT_FOUND),
-        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call"}, 400, protocol.INVALID_PARAMS),
-        (
-            {
-                "jsonrpc": "2.0",
-                "id": 1,
-                "method": "tools/call",
-                "params": {"name": "approve", "arguments": {}},
-            },
-            400,
-            protocol.INVALID_PARAMS,
-        ),
-        (
-            {
-                "jsonrpc": "2.0",
-                "id": 1,
-                "method": "tools/call",
-                "params": {"name": "deliver", "arguments": []},
-            },
-            400,
-            protocol.INVALID_PARAMS,
-        ),
+        ({"jsonrpc": "2.0", "method": "ping", "params": []}, 400, protocol.INVALID_PARAMS),
         ({"jsonrpc": "2.0", "id": 1, "method": "server/discover"}, 400, protocol.INVALID_PARAMS),
     ],
 )
 def test_a_bad_request_has_its_code(body: Any, status: int, code: int, mcp: McpClient) -> None:
     assert error(mcp.post(body)) == (status, code)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("nothing", {}, protocol.METHOD_NOT_FOUND),
+        ("prompts/list", {}, protocol.METHOD_NOT_FOUND),
+        ("tools/call", {"name": "approve", "arguments": {}}, protocol.INVALID_PARAMS),
+        ("tools/call", {"name": "deliver", "arguments": []}, protocol.INVALID_PARAMS),
+    ],
+)
+def test_only_the_newest_revision_has_a_status_for_an_error(
+    method: str, params: Any, code: int, mcp: McpClient
+) -> None:
+    """In earlier revisions, the SDK for Python 1.x ended its session after such a status."""
+    assert error(mcp.ask(method, params)) == (protocol.STATUS_CODES[code], code)
+
+    mcp.version = HANDSHAKE
+    assert error(mcp.ask(method, params)) == (200, code)
+
+
+def test_params_that_are_no_object_are_an_error_of_a_handshake_request(mcp: McpClient) -> None:
+    body = {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": []}
+
+    refused = mcp.post(body, **{"Mcp-Protocol-Version": HANDSHAKE})
+
+    assert error(refused) == (200, protocol.INVALID_PARAMS)
+    assert refused.json()["id"] == 7
+
+
+def test_a_notification_of_an_unknown_revision_is_refused(mcp: McpClient) -> None:
+    body = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+    refused = mcp.post(body, **{"Mcp-Protocol-Version": "2030-01-01"})
+
+    assert error(refused) == (400, protocol.UNSUPPORTED_VERSION)
 
 
 def test_an_error_repeats_the_id(mcp: McpClient) -> None:

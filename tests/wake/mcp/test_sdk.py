@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from functools import partial
 from typing import Any
 
 import httpx2
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -16,6 +17,7 @@ from accounts.models import ApiKey, User
 from database.clock import database_now
 from tests.client.connector.relay import CLIENT
 from tests.fixtures.served import Server, served
+from wake.mcp import protocol
 from wake.models import Claim, Delivery, Outcome, Response
 from wake.responses import release, respond
 
@@ -99,6 +101,33 @@ def test_an_approval_is_used_once_and_its_outcome_reported(
     assert again.content[0].text.startswith("already_claimed: ")
     assert reported.structured_content["status"] == "done"
     assert Outcome.objects.get().summary == "It is A."
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
+def test_a_session_outlives_calls_that_fail(mode: str, key: ApiKey) -> None:
+    async def session(origin: str) -> list[tuple[int, str]]:
+        headers = {"Authorization": f"Bearer {key.text}"}  # type: ignore[attr-defined]
+        failures = []
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=70) as http,
+            Client(streamable_http_client(f"{origin}/mcp", http_client=http), mode=mode) as client,
+        ):
+            for call in (partial(client.call_tool, "nosuch", {}), client.list_prompts):
+                with pytest.raises(MCPError) as failure:
+                    await call()
+                failures.append((failure.value.code, failure.value.message))
+                assert not (await client.call_tool("answers", {})).is_error
+            wrong = await client.call_tool("check", {"delivery": 7})
+            assert "invalid_field: delivery: check takes" in str(wrong.content)
+            assert not (await client.call_tool("answers", {})).is_error
+        return failures
+
+    with served("wsgi") as origin:
+        (tool, method) = asyncio.run(session(origin))
+
+    assert tool[0] == protocol.INVALID_PARAMS
+    assert tool[1].startswith("There is no such tool. The tools are deliver, ask,")
+    assert method == (protocol.METHOD_NOT_FOUND, "There is no such method here.")
 
 
 def test_through_the_bridge_for_clients_that_start_programs(key: ApiKey) -> None:

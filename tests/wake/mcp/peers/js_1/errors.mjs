@@ -1,0 +1,29 @@
+// Makes calls that fail, with the official SDK for JavaScript, generation 1. After each of them it
+// calls a tool, to see that the session is still there. Prints what it saw as JSON.
+
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+
+const [url, key] = process.argv.slice(2);
+const client = new Client({ name: 'js-1', version: '1' });
+await client.connect(
+  new StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers: { Authorization: `Bearer ${key}` } },
+  }),
+);
+const seen = [];
+for (const call of [
+  () => client.callTool({ name: 'nosuch', arguments: {} }),
+  () => client.listPrompts(),
+  () => client.listResources(),
+  () => client.callTool({ name: 'check', arguments: { delivery: 7 } }),
+]) {
+  const failure = await call().then(
+    (result) => [0, result.content[0].text],
+    (error) => [error.code, error.message],
+  );
+  const lives = await client.callTool({ name: 'answers', arguments: {} });
+  seen.push([...failure, Boolean(lives.isError)]);
+}
+await client.close();
+console.log(JSON.stringify(seen));
