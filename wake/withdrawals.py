@@ -39,7 +39,7 @@ def withdraw_own(
 ) -> Delivery | None:
     """Takes a delivery of the key's agent and mode out of the inbox. Returns None if there is no
     delivery with that id. Only the first request counts: a repeated one changes neither time nor
-    reason.
+    reason. The delivery gives up its Idempotency-Key, so that the agent can ask the same again.
 
     Raises AnsweredBefore even if the answer is still held, because a person's decision counts as
     soon as it is made. Raises KeyEnded.
@@ -54,7 +54,9 @@ def withdraw_own(
     row.withdrawn_at = at
     row.superseded_at = row.superseded_at or at
     row.withdrawn_reason = reason
-    row.save(update_fields=["withdrawn_at", "superseded_at", "withdrawn_reason"])
+    row.idempotency_key, row.idempotency_hash = None, ""
+    changed = ["withdrawn_at", "superseded_at", "withdrawn_reason"]
+    row.save(update_fields=[*changed, "idempotency_key", "idempotency_hash"])
     record(
         "delivery.withdrawn",
         by=agent_actor(key.agent, address),

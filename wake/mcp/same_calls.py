@@ -52,6 +52,4 @@ def exact(arguments: JsonObject) -> Any:
 def _is_over(delivery: Delivery) -> bool:
     """Returns whether an equal call makes a new delivery, even within the time in which equal calls
     are usually one delivery."""
-    if delivery.withdrawn_at is not None:
-        return True
     return bool(pickups.picked_up_before([delivery.pk], at=database_now()))

@@ -190,6 +190,19 @@ def test_an_item_with_a_key_is_safe_to_repeat(caller: AgentClient, atomic: bool)
     assert not any("idempotency_key" in row.extensions for row in Delivery.objects.all())
 
 
+@pytest.mark.parametrize("atomic", [False, True])
+def test_after_a_withdrawal_the_key_of_an_item_is_free(caller: AgentClient, atomic: bool) -> None:
+    item = caller.payload(idempotency_key="report-42")
+    withdrawn = send(caller, item).json()["results"][0]["body"]["delivery_id"]
+    caller.withdraw(withdrawn)
+
+    first, again = send(caller, item, item, atomic=atomic).json()["results"]
+
+    assert (first["replayed"], again["replayed"]) == (False, True)
+    assert first["body"] == again["body"]
+    assert first["body"]["delivery_id"] != withdrawn
+
+
 def test_a_key_that_was_used_for_something_else_is_a_conflict(caller: AgentClient) -> None:
     one, other = caller.payload(idempotency_key="k"), caller.payload(idempotency_key="k", a=1)
 

@@ -95,6 +95,23 @@ def test_after_24_hours_the_key_is_free(caller: AgentClient, age: Age, body: str
     assert caller.post(caller.payload(summary=body), **ONCE)["Idempotency-Replayed"] == "true"
 
 
+@pytest.mark.parametrize("change", [{}, {"headline": "Another"}])
+def test_after_a_withdrawal_the_key_is_free(caller: AgentClient, change: dict[str, object]) -> None:
+    """The same request used to get the withdrawn delivery again, and no one was asked."""
+    withdrawn = caller.post(caller.payload(), **ONCE).json()["delivery_id"]
+    caller.withdraw(withdrawn)
+
+    first = caller.post(caller.payload(**change), **ONCE)
+    again = caller.post(caller.payload(**change), **ONCE)
+
+    assert first.status_code == 201
+    assert not first.has_header("Idempotency-Replayed")
+    assert first.json()["delivery_id"] != withdrawn
+    assert again.content == first.content
+    assert Delivery.objects.count() == 2
+    assert caller.withdraw(withdrawn).json()["delivery_id"] == withdrawn
+
+
 def test_a_refused_delivery_does_not_use_the_key_up(caller: AgentClient) -> None:
     caller.post(caller.payload(headline=""), **ONCE)
     caller.post(caller.payload(agent_id="somebody-else"), **ONCE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import time
 from datetime import timedelta
 from typing import Any
@@ -22,16 +21,6 @@ from wake.responses import Withdrawn, respond
 pytestmark = pytest.mark.django_db
 
 
-def withdraw(caller: AgentClient, pk: str, body: Any = "") -> Any:
-    content = body if isinstance(body, str) else json.dumps(body)
-    return caller.client.post(
-        f"/wake/v1/withdraw/{pk}",
-        content,
-        content_type="application/json",
-        headers=caller.headers,
-    )
-
-
 def answer(pk: str, by: User, status: str = "approved") -> None:
     delivery = Delivery.objects.get(pk=pk)
     content_hash = delivery.content_hash
@@ -44,7 +33,7 @@ def test_a_withdrawn_delivery_leaves_the_inbox_and_says_why(
     client.force_login(bob)
     pk = caller.deliver(headline="Which of two names?", type="question")
 
-    taken = withdraw(caller, pk, {"reason": "The name was found in the brief."})
+    taken = caller.withdraw(pk, {"reason": "The name was found in the brief."})
 
     body = taken.json()
     assert taken.status_code == 200
@@ -65,7 +54,7 @@ def test_a_poll_and_a_sweep_say_when_it_was_withdrawn(caller: AgentClient, bob: 
     pk, open_pk, answered_pk = caller.deliver(), caller.deliver(), caller.deliver()
     before = caller.poll(pk)
     answer(answered_pk, bob)
-    withdrawn_at = withdraw(caller, pk).json()["withdrawn_at"]
+    withdrawn_at = caller.withdraw(pk).json()["withdrawn_at"]
 
     polled = caller.poll(pk)
 
@@ -81,14 +70,14 @@ def test_a_withdrawal_moves_no_cursor(caller: AgentClient) -> None:
     pk = caller.deliver()
     since = caller.sweep()["next_since"]
 
-    withdraw(caller, pk)
+    caller.withdraw(pk)
 
     assert caller.sweep(since=since)["deliveries"] == []
 
 
 def test_a_wait_for_a_withdrawn_delivery_returns_at_once(caller: AgentClient) -> None:
     pk = caller.deliver()
-    withdraw(caller, pk)
+    caller.withdraw(pk)
     start = time.monotonic()
 
     polled = caller.get(f"response/{pk}", wait=25).json()
@@ -102,7 +91,7 @@ def test_a_withdrawal_ends_a_wait(caller: AgentClient) -> None:
     pk = caller.deliver()
     start = time.monotonic()
 
-    with soon(lambda: withdraw(caller, pk)):
+    with soon(lambda: caller.withdraw(pk)):
         polled = caller.get(f"response/{pk}", wait=25).json()
 
     assert (polled["status"], "withdrawn_at" in polled) == ("pending", True)
@@ -111,9 +100,9 @@ def test_a_withdrawal_ends_a_wait(caller: AgentClient) -> None:
 
 def test_a_repeated_request_changes_nothing(caller: AgentClient) -> None:
     pk = caller.deliver()
-    first = withdraw(caller, pk, {"reason": "Solved."})
+    first = caller.withdraw(pk, {"reason": "Solved."})
 
-    again = withdraw(caller, pk.upper() + "/", {"reason": "Another reason."})
+    again = caller.withdraw(pk.upper() + "/", {"reason": "Another reason."})
 
     assert again.content == first.content
     events = AuditEvent.objects.filter(event="delivery.withdrawn")
@@ -124,7 +113,7 @@ def test_a_repeated_request_changes_nothing(caller: AgentClient) -> None:
 
 @pytest.mark.parametrize("body", ["", "{}", {"reason": None}])
 def test_the_reason_may_be_left_out(body: Any, caller: AgentClient) -> None:
-    taken = withdraw(caller, caller.deliver(), body)
+    taken = caller.withdraw(caller.deliver(), body)
 
     assert (taken.status_code, taken.json()["reason"]) == (200, None)
 
@@ -151,7 +140,7 @@ def test_an_answered_delivery_is_not_withdrawn(caller: AgentClient, bob: User) -
     pk = caller.deliver()
     answer(pk, bob)
 
-    refused = withdraw(caller, pk)
+    refused = caller.withdraw(pk)
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "already_answered")
     assert Delivery.objects.get(pk=pk).withdrawn_at is None
@@ -162,7 +151,7 @@ def test_a_replaced_delivery_can_be_withdrawn_too(caller: AgentClient) -> None:
     caller.deliver(supersedes=first)
     superseded_at = Delivery.objects.get(pk=first).superseded_at
 
-    assert withdraw(caller, first).status_code == 200
+    assert caller.withdraw(first).status_code == 200
 
     row = Delivery.objects.get(pk=first)
     assert row.withdrawn_at is not None
@@ -171,7 +160,7 @@ def test_a_replaced_delivery_can_be_withdrawn_too(caller: AgentClient) -> None:
 
 @pytest.mark.parametrize("pk", ["nothing", "00000000-0000-0000-0000-000000000000", "1"])
 def test_an_unknown_delivery_is_a_404(pk: str, caller: AgentClient) -> None:
-    refused = withdraw(caller, pk)
+    refused = caller.withdraw(pk)
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not_found")
 
@@ -179,15 +168,15 @@ def test_an_unknown_delivery_is_a_404(pk: str, caller: AgentClient) -> None:
 def test_another_agents_delivery_is_the_same_404(caller: AgentClient, others: AgentClient) -> None:
     theirs = others.deliver()
 
-    refused = withdraw(caller, theirs)
+    refused = caller.withdraw(theirs)
 
     assert refused.status_code == 404
-    assert refused.content == withdraw(caller, "nothing").content
+    assert refused.content == caller.withdraw("nothing").content
     assert Delivery.objects.get(pk=theirs).withdrawn_at is None
 
 
 def test_a_test_key_withdraws_nothing_live(caller: AgentClient, in_test_mode: AgentClient) -> None:
-    assert withdraw(in_test_mode, caller.deliver()).status_code == 404
+    assert in_test_mode.withdraw(caller.deliver()).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -205,7 +194,7 @@ def test_a_bad_body_withdraws_nothing(
 ) -> None:
     pk = caller.deliver()
 
-    refused = withdraw(caller, pk, body)
+    refused = caller.withdraw(pk, body)
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (status, code)
     assert Delivery.objects.get(pk=pk).withdrawn_at is None
@@ -215,7 +204,7 @@ def test_a_revoked_key_withdraws_nothing(caller: AgentClient) -> None:
     pk = caller.deliver()
     ApiKey.objects.filter(pk=caller.key.pk).update(revoked_at=database_now() - timedelta(seconds=5))
 
-    refused = withdraw(caller, pk)
+    refused = caller.withdraw(pk)
 
     assert refused.status_code == 401
     assert Delivery.objects.get(pk=pk).withdrawn_at is None

@@ -35,6 +35,21 @@ def test_the_same_idempotency_key_a_hundred_times_at_once(caller: AgentClient, k
     assert remaining >= 48, "Two of fifty were spent; a token comes back every 7.2 seconds."
 
 
+def test_after_a_withdrawal_equal_requests_make_one_delivery(caller: AgentClient) -> None:
+    body, once = caller.payload(), {"Idempotency-Key": "report-42"}
+    withdrawn = caller.post(body, **once).json()["delivery_id"]
+
+    answers = at_once(
+        lambda: retried(lambda: caller.withdraw(withdrawn)),
+        *[lambda: retried(lambda: caller.post(body, **once))] * 20,
+    )
+    caller.post(body, **once)
+
+    assert {answer.status_code for answer in answers} == {200, 201}
+    assert Delivery.objects.filter(withdrawn_at=None).count() == 1
+    assert Delivery.objects.count() == 2
+
+
 def test_of_two_bodies_with_one_idempotency_key_one_wins(caller: AgentClient) -> None:
     for number in range(8):
         once = {"Idempotency-Key": str(number)}

@@ -279,14 +279,16 @@ def test_a_withdrawal(mcp: McpClient) -> None:
     jsonschema.validate(taken, TOOLS["withdraw"].returns)
 
 
-def test_asking_again_after_a_withdrawal_asks_again(mcp: McpClient) -> None:
-    first = mcp.structured("ask", **QUESTION, wait_seconds=0)["delivery_id"]
+@pytest.mark.parametrize("more", [{}, {"idempotency_key": "colours"}])
+def test_asking_again_after_a_withdrawal_asks_again(mcp: McpClient, more: dict[str, str]) -> None:
+    call = {**QUESTION, **more, "wait_seconds": 0}
+    first = mcp.structured("ask", **call)["delivery_id"]
     mcp.structured("withdraw", delivery_id=first)
 
-    again = mcp.structured("ask", **QUESTION, wait_seconds=0)["delivery_id"]
+    again = mcp.structured("ask", **call)["delivery_id"]
 
     assert again != first
-    assert mcp.structured("ask", **QUESTION, wait_seconds=0)["delivery_id"] == again
+    assert mcp.structured("ask", **call)["delivery_id"] == again
     assert Delivery.objects.get(pk=again).withdrawn_at is None
 
 
