@@ -50,12 +50,12 @@ def run(method: str, params: Json, *, key: ApiKey, address: str) -> Json:
 
 
 def _get(key: ApiKey, task_id: UUID) -> Json:
-    created_at, withdrawn_at, on_timeout = _facts(key, task_id)
+    created_at, on_timeout = _facts(key, task_id)
     answer = pickups.read(key, task_id, at=database_now())
     if answer is None:
         raise _unknown()
-    if withdrawn_at:
-        return _members(answer, "cancelled", created_at, withdrawn_at)
+    if isinstance(answer.withdrawn_at, datetime):
+        return _members(answer, "cancelled", created_at, answer.withdrawn_at)
     if answer.status == "pending" and not answer.expired:
         return _members(answer, "working", created_at, created_at)
     ended_at = answer.responded_at or answer.expires_at or created_at
@@ -74,11 +74,10 @@ def _cancel(key: ApiKey, task_id: UUID, address: str) -> None:
         raise _unknown()
 
 
-def _facts(key: ApiKey, task_id: UUID) -> tuple[datetime, datetime | None, str]:
-    """Returns when the delivery was created, when it was withdrawn, and its `on_timeout`. Raises
-    RequestRefused."""
+def _facts(key: ApiKey, task_id: UUID) -> tuple[datetime, str]:
+    """Returns when the delivery was created, and its `on_timeout`. Raises RequestRefused."""
     mine = Delivery.objects.of_agent(key.agent, key.mode).filter(is_internal=False)
-    facts = mine.filter(pk=task_id).values_list("created_at", "withdrawn_at", "on_timeout").first()
+    facts = mine.filter(pk=task_id).values_list("created_at", "on_timeout").first()
     if facts is None:
         raise _unknown()
     return facts

@@ -100,7 +100,7 @@ def _ask(caller: Caller, arguments: JsonObject) -> McpResult | McpTask:
         texts["details"] = msgspec.Raw(ENCODER.encode(members["details"]))
     receipt, is_replayed = _store(caller, "ask", JsonObject(members, texts))
     answer = _wait_for(caller.key, receipt.delivery_id, seconds)
-    if is_task and answer.status == "pending" and not answer.expired:
+    if is_task and not answer.is_settled and not answer.expired:
         return tasks.started(answer, created_at=receipt.created_at, is_replayed=is_replayed)
     plan = wording.plan(
         receipt,
@@ -209,7 +209,7 @@ def _wait_for(key: ApiKey, delivery_id: UUID, seconds: int) -> wire.Answer:
     answer = long_poll(
         lambda: pickups.read(key, delivery_id, at=database_now()),
         seconds=seconds,
-        until=lambda answer: answer is None or answer.status != "pending" or answer.expired,
+        until=lambda answer: answer is None or answer.is_settled or answer.expired,
     )
     if seconds:
         keys.check_again(key, at=database_now())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from uuid import UUID
 
 from pages.characters.invisible import reveal
@@ -67,6 +68,8 @@ def answered(
     """Describes an answer. `plan` says what the agent does if no answer comes in time.
     `is_replayed` means that an earlier call asked, `is_read` that an earlier call returned this
     answer, and `is_claimed` that this call used the approval."""
+    if isinstance(answer.withdrawn_at, datetime):
+        return _withdrawn(answer.withdrawn_at, answer)
     if answer.status == "pending":
         return _pending(answer, plan, is_replayed=is_replayed)
     meaning = BY_RULE if answer.responded_by else MEANINGS[answer.status]
@@ -117,8 +120,8 @@ def task(answer: wire.Answer, status: str) -> str:
     if status == "cancelled":
         return "The delivery was withdrawn. People are not asked any more."
     if status == "working":
-        limit = f"until {wire.instant(answer.expires_at)}" if answer.expires_at else "for ever"
-        return f"No decision yet. Waits {limit} for a person."
+        limit = f" until {wire.instant(answer.expires_at)}" if answer.expires_at else ""
+        return f"No decision yet. Waits{limit} for a person."
     if answer.status == "pending":
         return "The deadline passed without an answer."
     who = "A rule of the team" if answer.responded_by else "A person"
@@ -158,6 +161,14 @@ def _pending(answer: wire.Answer, plan: str, *, is_replayed: bool) -> str:
     if not answer.expired:
         lines.append(f"Go on with other work; call check with delivery_id {answer.delivery_id}.")
     return "\n".join(lines) + _digest(answer, before="\n")
+
+
+def _withdrawn(at: datetime, answer: wire.Answer) -> str:
+    return (
+        f"withdrawn at {wire.instant(at)}: people are not asked any more, and no answer will come. "
+        "This is no approval. Do not wait for it; ask again if you still need a decision.\n"
+        f"delivery_id: {answer.delivery_id}"
+    )
 
 
 def _digest(told: wire.Receipt | wire.Answer, *, before: str) -> str:

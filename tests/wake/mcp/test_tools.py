@@ -13,6 +13,7 @@ from database.clock import database_now
 from tests.fixtures.long_polls import Clock, wait_by
 from tests.types import MakeRule
 from tests.wake.mcp.client import McpClient
+from wake import wire
 from wake.mcp.same_calls import SAME_CALL
 from wake.mcp.tools import TOOLS
 from wake.mcp.wording import WAITS
@@ -277,6 +278,41 @@ def test_a_withdrawal(mcp: McpClient) -> None:
     assert (taken["status"], taken["reason"]) == ("withdrawn", "Found it.")
     assert Delivery.objects.get().withdrawn_at is not None
     jsonschema.validate(taken, TOOLS["withdraw"].returns)
+
+
+def test_a_withdrawn_delivery_is_not_waited_for(
+    either: McpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model used to read "Go on with other work; call check"."""
+    clock = Clock()
+    wait_by(clock, monkeypatch)
+    question = {**QUESTION, "timeout_seconds": 3600, "idempotency_key": "q", "wait_seconds": 0}
+    asked = either.structured("ask", **question)
+    either.structured("withdraw", delivery_id=asked["delivery_id"])
+
+    checked = either.call("check", delivery_id=asked["delivery_id"], wait_seconds=50)
+
+    at = wire.instant(Delivery.objects.get().withdrawn_at)  # type: ignore[arg-type]
+    text = checked["content"][0]["text"]
+    assert clock.waited == 0
+    assert checked["structuredContent"]["withdrawn_at"] == at
+    assert text.startswith(f"withdrawn at {at}: people are not asked any more")
+    assert "no answer will come" in text
+    assert "call check" not in text
+    jsonschema.validate(checked["structuredContent"], TOOLS["check"].returns)
+
+
+def test_a_withdrawal_ends_a_wait(mcp: McpClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def withdraw() -> None:
+        Delivery.objects.update(withdrawn_at=database_now())
+
+    clock = Clock(withdraw)
+    wait_by(clock, monkeypatch)
+
+    asked = mcp.call("ask", **QUESTION)
+
+    assert clock.waited < 45
+    assert asked["content"][0]["text"].startswith("withdrawn at ")
 
 
 @pytest.mark.parametrize("more", [{}, {"idempotency_key": "colours"}])
