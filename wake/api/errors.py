@@ -228,10 +228,6 @@ def plain_error(status: int, code: str, message: str | None = None) -> HttpRespo
     return error_response(status, wire.Error(code, message or MESSAGES[code]))
 
 
-def https_required() -> HttpResponse:
-    return plain_error(403, "https_required")
-
-
 def _log_failure(exception: Exception) -> None:
     if outages.will_pass(exception):
         logger.warning("The database failed: %s", exception)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from wake.api.authentication import key_of
 from wake.api.parsers import JsonObject, Malformed, parse_object, parse_strictly, read_body
 from wake.api.views import ProtocolView, json_response
 from wake.mcp import protocol, tasks, tools, wording
+from wake.mcp.http_errors import as_json_rpc, id_in
 from wake.mcp.protocol import Json, McpCall, RequestRefused
 from wake.mcp.results import text_block
 
@@ -33,10 +35,21 @@ EXTENSIONS: Json = {protocol.TASKS: {}}
 
 class McpView(ProtocolView):
     http_method_names = ["post"]
+    body = b""
+
+    def get_exception_handler(self) -> Callable[..., HttpResponse | None]:
+        answer = super().get_exception_handler()
+
+        def answer_in_json_rpc(exception: Exception, context: Any) -> HttpResponse | None:
+            refusal = answer(exception, context)
+            return refusal and as_json_rpc(refusal, id_in(self.body))
+
+        return answer_in_json_rpc
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuses calls from pages of other origins, because such a page would have the key in the
-        browser."""
+        """Reads the body first, because an error repeats the id of its request. Refuses calls from
+        pages of other origins, because such a page would have the key in the browser."""
+        self.body = read_body(request._request)
         if request.headers.get("Origin") not in {None, settings.WAKE_ORIGIN}:
             raise PermissionDenied("Pages of other origins may not call this server.")
         super().initial(request, *args, **kwargs)
@@ -45,17 +58,16 @@ class McpView(ProtocolView):
         count_read(key_of(request).pk)
         value: Any = None
         try:
-            body = read_body(request._request)
-            value = _parsed(body)
+            value = _parsed(self.body)
             call = protocol.read(value, request.headers)
             if call.id is None:
                 return HttpResponse(status=202)
-            return json_response(self._answer(request, call, body))
+            return json_response(self._answer(request, call))
         except RequestRefused as failure:
             status = protocol.status_code(failure, value, request.headers)
             return json_response(protocol.refused(protocol.id_of(value), failure), status=status)
 
-    def _answer(self, request: Request, call: McpCall, body: bytes) -> Json:
+    def _answer(self, request: Request, call: McpCall) -> Json:
         match call.method:
             case "initialize" if not call.is_stateless:
                 result = _initialized(call.params)
@@ -70,7 +82,7 @@ class McpView(ProtocolView):
             case "tools/list":
                 result = {"tools": [tool.listed() for tool in tools.TOOLS.values()]}
             case "tools/call":
-                result = _called(request, call, body)
+                result = _called(request, call, self.body)
             case method if call.is_stateless and method in tasks.METHODS:
                 result = _of_task(request, call)
             case _:

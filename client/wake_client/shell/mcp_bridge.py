@@ -123,7 +123,9 @@ def _packed(value: str) -> str:
 
 
 def _answer_in(response: httpx.Response, id: Any) -> dict[str, Any] | None:
-    """Returns the JSON-RPC answer. Makes one from any other error, such as a 401."""
+    """Returns the JSON-RPC answer. Makes one from any other error, such as that of a proxy. The
+    answer always has the id of the request, because a server that refuses the whole body, as too
+    large for example, could not read the id."""
     if response.status_code == 202:
         return None
     try:
@@ -131,7 +133,7 @@ def _answer_in(response: httpx.Response, id: Any) -> dict[str, Any] | None:
     except ValueError:
         body = None
     if isinstance(body, dict) and body.get("jsonrpc") == "2.0":
-        return body
+        return {**body, "id": id}
     error = body.get("error") if isinstance(body, dict) else None
     message = error.get("message") if isinstance(error, dict) else None
     host = response.url.host

@@ -147,6 +147,16 @@ def test_each_request_has_an_answer(response: Any, monkeypatch: pytest.MonkeyPat
     assert [(each["id"], "error" in each) for each in answers] == [(1, True), (None, True)]
 
 
+def test_an_error_without_an_id_gets_the_id_of_its_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client would wait for ever, because it did not know whose error it was."""
+    error = {"code": 413, "message": "The body is larger than this server takes."}
+    refusal = httpx.Response(413, json={"jsonrpc": "2.0", "id": None, "error": error})
+
+    (answer,) = bridge(call("big", "ping"), answer=lambda _: refusal, monkeypatch=monkeypatch)
+
+    assert answer == {"jsonrpc": "2.0", "id": "big", "error": error}
+
+
 def test_a_ping_is_answered_while_a_question_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     pinged = threading.Event()
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from django.test import RequestFactory
 
 from tests.fixtures.agent_client import AgentClient
 from tests.fixtures.strict_client import Client
 from tests.wake.mcp.client import HANDSHAKE, STATELESS, McpClient
 from wake.mcp import protocol, wording
 from wake.models import Delivery
+from wake.server.http.error_handlers import bad_request, not_found, server_error
 
 pytestmark = pytest.mark.django_db
 META = "io.modelcontextprotocol/"
 
 
 def error(response: Any) -> tuple[int, int]:
-    return response.status_code, response.json()["error"]["code"]
+    return response.status_code, json.loads(response.content)["error"]["code"]
 
 
 def test_discovery_lists_the_protocol_versions(mcp: McpClient) -> None:
@@ -96,9 +99,12 @@ def test_a_call_without_a_key_is_a_401(slash: str) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     refused = Client().post(f"/mcp{slash}", body, content_type="application/json")
 
-    assert refused.status_code == 401
+    assert error(refused) == (401, 401)
     assert refused["WWW-Authenticate"] == "Bearer"
-    assert refused.json()["error"]["code"] == "unauthorized"
+    assert refused.json()["jsonrpc"] == "2.0"
+    assert refused.json()["id"] == 1
+    assert refused.json()["error"]["message"].startswith("A valid key is needed")
+    assert refused.json()["error"]["data"] == {"code": "unauthorized"}
 
 
 @pytest.mark.parametrize(
@@ -118,7 +124,7 @@ def test_there_is_no_oauth(path: str) -> None:
 
 
 def test_pages_of_other_origins_may_not_call(mcp: McpClient, settings: Any) -> None:
-    assert mcp.ask("tools/list", Origin="https://evil.example").status_code == 403
+    assert error(mcp.ask("tools/list", Origin="https://evil.example")) == (403, 403)
     assert mcp.ask("tools/list", Origin="null").status_code == 403
     assert mcp.ask("tools/list", Origin=settings.WAKE_ORIGIN).status_code == 200
 
@@ -224,13 +230,55 @@ def test_a_header_may_be_packed(mcp: McpClient) -> None:
 def test_a_body_that_is_too_large_stores_nothing(mcp: McpClient, settings: Any) -> None:
     refused = mcp.post("x" * (settings.WAKE_MAX_BODY_BYTES + 1))
 
-    assert refused.status_code == 413
-    assert refused.json()["error"]["code"] == "body_too_large"
+    assert error(refused) == (413, 413)
+    assert refused.json()["error"]["data"] == {"code": "body_too_large"}
+    assert refused.json()["id"] is None
 
 
 def test_calls_count_as_reads(mcp: McpClient, caller: AgentClient, settings: Any) -> None:
     settings.WAKE_READS_PER_MINUTE = 2
-    statuses = [mcp.ask("tools/list").status_code for _ in range(3)]
+    *taken, refused = [mcp.ask("tools/list") for _ in range(3)]
 
-    assert statuses == [200, 200, 429]
+    assert [each.status_code for each in taken] == [200, 200]
+    assert error(refused) == (429, 429)
+    assert int(refused["Retry-After"]) > 0
     assert not Delivery.objects.exists()
+
+
+@pytest.mark.parametrize("id", ["seven", 7, None, True, [1]])
+def test_an_error_of_http_repeats_an_id_that_is_one(id: Any, mcp: McpClient) -> None:
+    mcp.key = "wk_live_wrong"
+    body = {"jsonrpc": "2.0", "id": id, "method": "tools/list"}
+
+    refused = mcp.post(body)
+
+    assert refused.status_code == 401
+    assert refused.json()["id"] == (id if id in ("seven", 7) and id is not True else None)
+
+
+@pytest.mark.parametrize("method", ["get", "delete"])
+def test_a_405_is_json_rpc(method: str, mcp: McpClient) -> None:
+    refused = getattr(mcp.client, method)("/mcp", headers={"Authorization": f"Bearer {mcp.key}"})
+
+    assert error(refused) == (405, 405)
+
+
+def test_an_error_outside_of_the_view_is_json_rpc(rf: RequestFactory) -> None:
+    request = rf.post("/mcp")
+
+    refusals = [bad_request(request), not_found(request), server_error(request)]
+
+    assert [error(refusal) for refusal in refusals] == [(400, 400), (404, 404), (500, 500)]
+
+
+def test_plain_http_is_refused_in_json_rpc(mcp: McpClient, settings: Any) -> None:
+    settings.DEVELOPMENT = False
+
+    refused = mcp.ask("tools/list")
+
+    assert error(refused) == (403, 403)
+    assert refused.json()["error"]["data"] == {"code": "https_required"}
+
+
+def test_a_wrong_host_is_refused_in_json_rpc(mcp: McpClient) -> None:
+    assert error(mcp.ask("tools/list", Host="evil.example")) == (400, 400)

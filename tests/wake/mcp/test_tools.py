@@ -377,4 +377,5 @@ def test_a_key_revoked_during_the_wait_gets_nothing(
     refused = mcp.ask("tools/call", {"name": "ask", "arguments": QUESTION})
 
     assert refused.status_code == 401
-    assert refused.json()["error"]["code"] == "unauthorized"
+    assert refused.json()["error"]["data"] == {"code": "unauthorized"}
+    assert refused.json()["id"] == 1

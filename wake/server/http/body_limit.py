@@ -15,9 +15,9 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpResponse
 
-from wake.api import errors
 from wake.api.long_poll import ARRIVED
 from wake.api.parsers import declared_length
+from wake.server.http.machine_errors import machine_error
 from wake.server.http.machine_paths import PAGE_LIMIT, row_of
 
 Message = Mapping[str, Any]
@@ -70,12 +70,13 @@ class BodyLimit:
             if body.is_answered:
                 return
         if body.is_late:
-            refusal = errors.plain_error(408, "body_too_slow")
+            refusal = machine_error(scope["path"], 408, "body_too_slow")
         elif body.is_cut_off:
             # Django does not answer such a request, and the server would then send a 500.
-            refusal = errors.plain_error(400, "malformed", "The body ended too early.")
+            message = "The body ended too early."
+            refusal = machine_error(scope["path"], 400, "malformed", message)
         elif row is not None:
-            refusal = errors.plain_error(413, "body_too_large")
+            refusal = machine_error(scope["path"], 413, "body_too_large")
         else:
             refusal = HttpResponse("This form is too large.", status=413, content_type="text/plain")
         if declared <= limit + MAX_DRAINED_BYTES and not body.is_late:

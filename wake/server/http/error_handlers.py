@@ -11,8 +11,9 @@ from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 
 from database import outages
-from wake.api.errors import RETRY_OUTAGE_AFTER, plain_error, unavailable
+from wake.api.errors import RETRY_OUTAGE_AFTER, unavailable
 from wake.blobs.pictures import TooManyPictures
+from wake.server.http.machine_errors import machine_error
 from wake.server.http.machine_paths import is_machine_path
 
 # People write text in these fields; their labels are for the error page. No form with a password or
@@ -30,13 +31,13 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
     or a body that was cut off (handler400)."""
     message = "This request cannot be read."
     if is_machine_path(request.path_info):
-        return plain_error(400, "malformed", message)
+        return machine_error(request.path_info, 400, "malformed", message)
     return render(request, "problem.html", {"title": message}, status=400)
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     if is_machine_path(request.path_info):
-        return plain_error(404, "not_found")
+        return machine_error(request.path_info, 404, "not_found")
     return render(request, "404.html", status=404)
 
 
@@ -48,7 +49,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     will_pass = outages.will_pass(failure) or isinstance(failure, TooManyPictures)
     status, code = (503, "unavailable") if will_pass else (500, "server_error")
     if is_machine_path(request.path_info):
-        response = plain_error(status, code, unavailable(failure) if will_pass else None)
+        message = unavailable(failure) if will_pass else None
+        response = machine_error(request.path_info, status, code, message)
     else:
         # Context processors are left out, because they would query the database for the signed-in
         # person.

@@ -16,17 +16,18 @@ PAGE_LIMIT = "DATA_UPLOAD_MAX_MEMORY_SIZE"  # Django's, for forms
 class MachinePath:
     """Describes a path that machines use. If `takes_keys` is True, plain http is refused, because
     it would show the key to everyone on the way. `body_limit` is the name of the setting for the
-    largest body."""
+    largest body. If `is_mcp` is True, errors are written as JSON-RPC."""
 
     prefix: str
     takes_keys: bool = False
     body_limit: str = PAGE_LIMIT
+    is_mcp: bool = False
 
 
 MACHINE_PATHS = (
     MachinePath("/wake/v1/blobs/", takes_keys=True, body_limit="WAKE_MAX_BLOB_BYTES"),
     MachinePath("/wake/", takes_keys=True, body_limit="WAKE_MAX_BODY_BYTES"),
-    MachinePath("/mcp/", takes_keys=True, body_limit="WAKE_MAX_BODY_BYTES"),
+    MachinePath("/mcp/", takes_keys=True, body_limit="WAKE_MAX_BODY_BYTES", is_mcp=True),
     MachinePath("/@", takes_keys=True, body_limit="WAKE_MAX_A2A_BYTES"),  # agents, and their cards
     MachinePath("/connect/", takes_keys=True, body_limit="WAKE_MAX_A2A_BYTES"),  # connectors
     MachinePath("/.well-known/"),

@@ -34,7 +34,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from accounts.sign_in.browsers import sessions
 from database.clock import database_now
-from wake.api import errors
+from wake.server.http.machine_errors import machine_error
 from wake.server.http.machine_paths import is_machine_path, row_of
 
 logger = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class ProtocolOverHttps:
             return self.get_response(request)
         is_local = settings.DEVELOPMENT and request.META.get("REMOTE_ADDR") in LOOPBACK
         if not (request.is_secure() or is_local):
-            return errors.https_required()
+            return machine_error(request.path_info, 403, "https_required")
         request.get_host()
         return self.get_response(request)
 

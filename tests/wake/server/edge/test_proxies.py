@@ -66,7 +66,8 @@ def test_the_proxies_stop_forged_slow_and_plain_requests(
         for path in (*with_keys, "/wake/v1/responses", "/mcp"):
             refused = client.get(path, headers=forged)
             assert refused.status_code == 403, path
-            assert refused.json()["error"]["code"] == "https_required"
+            error = refused.json()["error"]
+            assert error.get("data", error)["code"] == "https_required"
         moved = client.get("/login/?next=/x", headers=forged)
         assert moved.status_code == 308
         assert moved.headers["Location"].startswith(f"https://{HOST}")

@@ -168,6 +168,18 @@ def test_a2a_requests_have_a_limit_and_a_json_error(path: str) -> None:
     assert json.loads(body)["error"]["code"] == "body_too_large"
 
 
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
+def test_mcp_gets_its_error_as_json_rpc(path: str) -> None:
+    status, headers, body = post(Spooling(), [b"x" * (LIMIT + 1)], path=path)
+
+    assert status == 413
+    assert headers[b"content-type"] == b"application/json"
+    answer = json.loads(body)
+    assert (answer["jsonrpc"], answer["id"]) == ("2.0", None)
+    assert answer["error"]["code"] == 413
+    assert answer["error"]["data"] == {"code": "body_too_large"}
+
+
 def test_a_connection_that_announces_far_too_much_is_closed() -> None:
     status, _, _ = post(Spooling(), [b"x"] * 3, declared=LIMIT + MAX_DRAINED_BYTES + 1)
 
