@@ -31,7 +31,7 @@ from wake.models import (
     claimable_until,
     picking_up,
 )
-from wake.models.picking_up import claiming
+from wake.models.picking_up import claiming, locking_claimant
 from wake.proof import log_proofs, receipts
 from wake.responses import release_due_of
 from wake.signals import notify_inbox
@@ -357,24 +357,26 @@ def _store(claim: Claim, claimant: Claimant, delivery: Delivery, *, at: datetime
     )
     route = Response.Route.CLAIM
     pickup = picking_up.event_of_pickup(route, at=at, key=claimant.hint)
+    by_gate = claimant.gate is not None
+    locked = {"agent": delivery.agent_id, "key": claimant.pk, "at": at}
     is_alone = delivery.superseded_at is None
     try:
         with nullcontext() if is_alone else transaction.atomic():
             if not is_alone:
+                locking_claimant(by_gate=by_gate).store(**locked)  # before any delivery
                 _lock_all_versions_from(delivery)
                 if Claim.objects.filter(response=claim.response_id).exists():
                     return False
                 if _was_decided_in_a_newer_version(delivery):
                     raise NotApproved(SUPERSEDED)
-            stored = claiming(by_gate=claimant.gate is not None).store(
+            stored = claiming(by_gate=by_gate).store(
                 *(pickup, claim, event),
+                **locked,
                 delivery=delivery.pk,
                 status=delivery.status,
                 superseded_at=delivery.superseded_at,
                 response=claim.response_id,
-                key=claimant.pk,
                 route=route,
-                at=at,
             )
     except IntegrityError:
         if connection.in_atomic_block:

@@ -11,9 +11,9 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Coalesce
 
-from accounts.agents import keys
 from accounts.audit import SYSTEM, event_of
-from accounts.models import ApiKey, AuditEvent, Gate
+from accounts.models import Agent, ApiKey, AuditEvent, Gate
+from accounts.models.agents import is_usable
 from database.compiled_queries import list_parameter, parameter
 from database.write_chains import Chain, Change, Given, GivenMember, GivenText, Lock, New, Step
 from wake.models.claims import Claim, Failure, Outcome
@@ -69,21 +69,19 @@ def pickup_steps(responses: ResponseQuerySet) -> tuple[Lock, Change, New]:
 @cache
 def claiming(*, by_gate: bool) -> Chain:
     """Returns the chain of writes that picks the answer up, and inserts the claim and its audit
-    event. It locks the delivery first, in the order in which an answer is taken back.
+    event.
 
-    Its conditions are `claimant_may` (the key works and is for this agent), `delivery_as_read`,
-    `agent_runs`, `answer_as_read` and `unclaimed`.
+    Its conditions are `agent_runs`, `claimant_may` (the key works and is for this agent),
+    `delivery_as_read`, `answer_as_read` and `unclaimed`.
     """
     delivery = Lock(
         "delivery",
         Delivery.objects.filter(pk=parameter("delivery", Delivery, "id")),
         conditions={
-            "claimant_may": _of_gate() if by_gate else _of_key(),
             "delivery_as_read": Q(
                 status=parameter("status", Delivery, "status"),
                 superseded_at__same_as=parameter("superseded_at", Delivery, "superseded_at"),
             ),
-            "agent_runs": Q(agent__paused_at__isnull=True),
         },
     )
     answers = Response.objects.filter(delivery=parameter("delivery", Delivery, "id"))
@@ -97,7 +95,23 @@ def claiming(*, by_gate: bool) -> Chain:
     )
     fresh, picked_up, pickup = pickup_steps(answers)
     claim, event = New("claim", Claim), New("event", AuditEvent)
-    return Chain(delivery, response, fresh, picked_up, pickup, claim, event)
+    return Chain(
+        *_claimant_locks(by_gate=by_gate),
+        delivery,
+        response,
+        fresh,
+        picked_up,
+        pickup,
+        claim,
+        event,
+    )
+
+
+@cache
+def locking_claimant(*, by_gate: bool) -> Chain:
+    """Returns the locks with which `claiming` begins, for a claim that must lock more deliveries
+    before it runs `claiming`."""
+    return Chain(*_claimant_locks(by_gate=by_gate))
 
 
 @cache
@@ -132,10 +146,28 @@ def _picking_up() -> Chain:
     return Chain(*pickup_steps(Response.objects.filter(pk__one_of=ids)))
 
 
-def _of_key() -> Any:
-    return keys.is_usable_now(parameter("key", ApiKey, "id"), parameter("at", ApiKey, "expires_at"))
+def _claimant_locks(*, by_gate: bool) -> tuple[Lock, Lock]:
+    """Returns the locks of the agent and of the key. While a claim holds them, the agent cannot be
+    paused and the key cannot be revoked, so afterwards no claim is stored. Claims share these
+    locks, and do not wait for each other."""
+    agent = Lock(
+        "agent",
+        Agent.objects.filter(pk=parameter("agent", Agent, "id")),
+        conditions={"agent_runs": Q(paused_at__isnull=True)},
+        strength="SHARE",
+    )
+    claimant = Lock(
+        "claimant",
+        (Gate if by_gate else ApiKey).objects.filter(pk=parameter("key", ApiKey, "id")),
+        conditions={"claimant_may": _may_claim(by_gate=by_gate)},
+        strength="SHARE",
+    )
+    return agent, claimant
 
 
-def _of_gate() -> Exists:
-    gates = Gate.objects.usable(parameter("at", Gate, "expires_at"))
-    return Exists(gates.filter(pk=parameter("key", Gate, "id"), agents=OuterRef("agent")))
+def _may_claim(*, by_gate: bool) -> Any:
+    works = is_usable(parameter("at", ApiKey, "expires_at"))
+    if not by_gate:
+        return works
+    agents = Gate.agents.through._default_manager.filter(agent=parameter("agent", Agent, "id"))
+    return works & Exists(agents.filter(gate=OuterRef("pk")))
