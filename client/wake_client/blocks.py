@@ -144,16 +144,18 @@ def option(id: str, label: str = "", *, text: str = "", recommended: bool = Fals
 def choice(
     label: str, options: Sequence[str | Block], *, name: str = "choice", multiple: bool = False
 ) -> Block:
-    """Returns a question that people answer with a click. The answer has the id of the chosen
-    option under `name`. If the choice is `multiple`, the answer has the list of ids (null without a
-    tick)."""
+    """Returns a question that people answer with a click. The label may be empty if the headline of
+    the delivery is the question. The answer has the id of the chosen option under `name`. If the
+    choice is `multiple`, the answer has the list of ids (null without a tick)."""
     _check_name(name)
     blocks = [option(each) if isinstance(each, str) else each for each in options]
     if not 1 <= len(blocks) <= MAX_OPTIONS or len({each["id"] for each in blocks}) < len(blocks):
         raise ValueError(f"A choice has 1 to {MAX_OPTIONS} options with different ids.")
     if not multiple and sum("recommended" in each for each in blocks) > 1:
         raise ValueError("Recommend one option, or make the choice multiple.")
-    block = {"type": "choice", "name": name, "label": label, "options": blocks}
+    block: Block = {"type": "choice", "name": name, "options": blocks}
+    if label:
+        block["label"] = label
     return {**block, "multiple": True} if multiple else block
 
 

@@ -13,8 +13,8 @@ from typing import Any, cast
 from wake_client.answers import Answer, Receipt
 from wake_client.client import WakeClient
 from wake_client.http.flows import OptionalFields
+from wake_client.shell import attachments, options
 from wake_client.shell.access import access
-from wake_client.shell.attachments import add_options, with_files
 from wake_client.shell.output import ExitStatus, add_parser, guarded, progress, say, show
 from wake_client.visible_text import indented, json_text, visible
 
@@ -40,7 +40,8 @@ def add_subcommands(subcommands: Any) -> None:
         "ask",
         "ask people and wait for the answer",
         _ask,
-        '  wake ask "Which name?" "Both are free." --assume "I take the first." --deadline 3600',
+        '  wake ask "Which name?" "Both are free." --assume "I take the first." --deadline 3600\n'
+        '  wake ask "Which price?" "Both fit." --option A=One --option B=Two --recommend B',
     )
     _add_content(ask)
     _add_wait(ask, default=None)
@@ -244,8 +245,9 @@ def _state(answer: Answer) -> str:
 
 
 def _optional(client: WakeClient, arguments: argparse.Namespace) -> OptionalFields:
+    details = options.with_options(_details(arguments.details), arguments)
     fields = {
-        "details": with_files(client, _details(arguments.details), arguments),
+        "details": attachments.with_files(client, details, arguments),
         "timeout_seconds": arguments.deadline,
         "assumption": arguments.assume,
         "thread": arguments.thread,
@@ -288,7 +290,8 @@ def _add_content(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("headline", help="one line of at most 120 characters")
     parser.add_argument("summary", help="one line of at most 280 characters")
     parser.add_argument("--details", metavar="FILE", help="JSON or text; - is stdin")
-    add_options(parser)
+    options.add_options(parser)
+    attachments.add_options(parser)
     parser.add_argument(
         "--deadline",
         type=int,

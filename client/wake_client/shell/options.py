@@ -1,0 +1,59 @@
+"""Adds the choice of `--option` and `--recommend` to the details."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from wake_client import blocks
+
+CHOICE = "choice"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--option",
+        metavar="ID[=LABEL]",
+        action="append",
+        default=[],
+        help="one of the options that people choose from; may be repeated",
+    )
+    parser.add_argument(
+        "--recommend", metavar="ID", help="the option that you recommend; approved means this one"
+    )
+
+
+def with_options(details: Any, arguments: argparse.Namespace) -> Any:
+    """Returns the details with a choice of the options. Without options, the details are unchanged.
+    Raises ValueError."""
+    if not arguments.option:
+        if arguments.recommend is not None:
+            raise ValueError("--recommend names one of the options: add them with --option.")
+        return details
+    options = [_option(text, arguments.recommend) for text in arguments.option]
+    ids = [option["id"] for option in options]
+    if arguments.recommend not in {None, *ids}:
+        raise ValueError(f"--recommend is none of the options: {', '.join(ids)}.")
+    choice = blocks.choice("", options, name=CHOICE)
+    words = "\n".join(option["label"] for option in options)
+    match details:
+        case {"wake_blocks": 1, "blocks": list(own)}:
+            if CHOICE in {block.get("name", CHOICE) for block in own if _asks(block)}:
+                raise ValueError(f"The details ask for {CHOICE!r} already: leave out --option.")
+            text = "\n".join([*filter(None, [details.get("text")]), words])
+            # The choice comes first, because a page shows a limited number of blocks.
+            return {**details, "text": text, "blocks": [choice, *own]}
+        case str():
+            return blocks.page(blocks.markdown(details), choice, text=words)
+        case dict():
+            return blocks.page(blocks.pairs(details), choice, text=words)
+    return blocks.page(choice, text=words)
+
+
+def _option(text: str, recommended: str | None) -> blocks.Block:
+    id, _, label = text.partition("=")
+    return blocks.option(id, label, recommended=id == recommended)
+
+
+def _asks(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") in {"choice", "field"}
