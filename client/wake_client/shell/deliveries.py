@@ -18,10 +18,19 @@ from wake_client.shell.access import access
 from wake_client.shell.output import ExitStatus, add_parser, guarded, progress, say, show
 from wake_client.visible_text import indented, json_text, visible
 
+NOTHING_YET = "This agent has delivered nothing yet, so there are no answers."
 ANSWERED = {
     "approved": ExitStatus.OK,
     "rejected": ExitStatus.REJECTED,
     "redirected": ExitStatus.REDIRECTED,
+}
+# The option of the command line for each field that has another name there.
+OPTIONS = {
+    "timeout_seconds": "--deadline",
+    "assumption": "--assume",
+    "claim_within_seconds": "--claim-within",
+    "callback_webhook": "--callback",
+    "Idempotency-Key": "--idempotency-key",
 }
 
 
@@ -115,7 +124,7 @@ def start(
         ) as client:
             return int(arguments.run(client, arguments))
 
-    return guarded(work)
+    return guarded(work, options=OPTIONS)
 
 
 def _deliver(client: WakeClient, arguments: argparse.Namespace) -> int:
@@ -178,7 +187,10 @@ def _answers(client: WakeClient, arguments: argparse.Namespace) -> int:
     responses = client.responses(since=arguments.since)
     answers = list(responses)
     lines = [f"{answer.delivery_id} {_state(answer)} {answer.feedback or ''}" for answer in answers]
-    lines.append(f"next_since {responses.next_since or ''}")
+    if not answers:
+        lines.append(f"Nothing new since {arguments.since}." if arguments.since else NOTHING_YET)
+    if responses.next_since:
+        lines.append(f"next_since {responses.next_since}")
     rows = {"answers": [asdict(answer) for answer in answers], "next_since": responses.next_since}
     show(arguments, rows, "\n".join(visible(line.rstrip()) for line in lines))
     return ExitStatus.OK

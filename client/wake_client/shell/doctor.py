@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -30,19 +30,24 @@ EXAMPLE = """\
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Holds the result of one check: whether it passed, and what to do if not."""
+    """Holds the result of one check: whether it passed, what to do if not, and the exit status
+    then."""
 
     check: str
     passed: bool
     message: str
+    status: ExitStatus = ExitStatus.OK
+
+    def facts(self) -> dict[str, Any]:
+        return {"check": self.check, "passed": self.passed, "message": self.message}
 
 
 def _passed(check: str, message: str) -> Finding:
     return Finding(check, passed=True, message=message)
 
 
-def _failed(check: str, message: str) -> Finding:
-    return Finding(check, passed=False, message=message)
+def _failed(check: str, message: str, *, status: ExitStatus = ExitStatus.FAILED) -> Finding:
+    return Finding(check, passed=False, message=message, status=status)
 
 
 def add_subcommand(subcommands: Any) -> None:
@@ -61,8 +66,8 @@ def start(
     transport: httpx.BaseTransport | None = None,
     now: Callable[[], float] = time.time,
 ) -> int:
-    """Returns 0 if every check passed, else 1. A check is left out if it needs an earlier check
-    that has failed."""
+    """Returns 0 if every check passed, 3 if the key is not valid, else 1. A check is left out if it
+    needs an earlier check that has failed."""
     findings: list[Finding] = []
     try:
         credentials = access(
@@ -81,9 +86,9 @@ def start(
         visible(f"{'ok  ' if each.passed else 'FAIL'} {each.check}: {each.message}")
         for each in findings
     ]
-    facts = {"passed": passed, "findings": [asdict(finding) for finding in findings]}
+    facts = {"passed": passed, "findings": [finding.facts() for finding in findings]}
     show(arguments, facts, "\n".join(lines))
-    return ExitStatus.OK if passed else ExitStatus.FAILED
+    return next((each.status for each in findings if not each.passed), ExitStatus.OK)
 
 
 def _of_files(variables: Mapping[str, str]) -> list[Finding]:
@@ -149,7 +154,7 @@ def _of_key(
             return [*findings, *_of_deliveries(client, callback)]
     except KeyNotValid:
         message = "it is unknown, revoked or expired; ask a person for a new one"
-        return [_failed("key", message)]
+        return [_failed("key", message, status=ExitStatus.KEY_NOT_VALID)]
     except (WakeError, ValueError) as error:
         return [_failed("key", str(error))]
 

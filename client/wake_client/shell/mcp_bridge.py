@@ -38,7 +38,10 @@ Claude Desktop starts it like this; it takes the key from `wake login`.
 
 
 def add_subcommand(subcommands: Any) -> None:
-    add_parser(subcommands, "mcp", "connect stdin and stdout to /mcp", start, example=EXAMPLE)
+    add_parser(
+        subcommands, "mcp", "connect stdin and stdout to /mcp", start, example=EXAMPLE,
+        json_help="",
+    )  # fmt: skip
 
 
 def start(

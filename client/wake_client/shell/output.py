@@ -75,8 +75,17 @@ exit status:
 
 
 def add_parser(
-    subcommands: Any, name: str, help: str, start: Start, *, example: str, has_access: bool = True
+    subcommands: Any,
+    name: str,
+    help: str,
+    start: Start,
+    *,
+    example: str,
+    has_access: bool = True,
+    json_help: str = "print JSON",
 ) -> argparse.ArgumentParser:
+    """Adds a subcommand. Without a `json_help` it has no `--json`, because it has no output of its
+    own."""
     parser: argparse.ArgumentParser = subcommands.add_parser(
         name,
         help=help,
@@ -88,7 +97,8 @@ def add_parser(
     if has_access:
         parser.add_argument("--endpoint", metavar="URL", help="instead of WAKE_ENDPOINT")
         parser.add_argument("--agent", metavar="ID", help="instead of WAKE_AGENT_ID")
-        parser.add_argument("--json", action="store_true", help="print JSON")
+        if json_help:
+            parser.add_argument("--json", action="store_true", help=json_help)
     return parser
 
 
@@ -104,8 +114,9 @@ def say(text: str) -> None:
     sys.stderr.write(f"{visible(text)}\n")
 
 
-def guarded(work: Callable[[], int]) -> int:
-    """Returns the exit status of the work. An error is printed as one line."""
+def guarded(work: Callable[[], int], *, options: Mapping[str, str] | None = None) -> int:
+    """Returns the exit status of the work. An error is printed as one line. `options` has the
+    option of the command line for each field of the protocol, by which the error names it."""
     try:
         return int(work())
     except KeyboardInterrupt:
@@ -115,7 +126,7 @@ def guarded(work: Callable[[], int]) -> int:
         sys.stdout = None  # the interpreter would flush it again
         return ExitStatus.OK
     except WakeError as error:
-        say(f"wake: {error}")
+        say(f"wake: {_in_options(error, options or {})}")
         return status_of(error)
 
 
@@ -151,6 +162,17 @@ def status_of(error: WakeError) -> ExitStatus:
         case NotAccepted():
             return ExitStatus.USAGE
     return ExitStatus.FAILED
+
+
+def _in_options(error: WakeError, options: Mapping[str, str]) -> str:
+    """Returns the error with the names that the person has typed."""
+    if not any(problem.field in options for problem in error.fields):
+        return str(error)
+    problems = [
+        f"{options.get(each.field, each.field)}: {each.message.rstrip('.')}"
+        for each in error.fields
+    ]
+    return f"{'; '.join(problems)} ({error.code})"
 
 
 def _tick(label: str, done: threading.Event) -> None:

@@ -6,6 +6,7 @@ import argparse
 
 from wake_client.connector import cli
 from wake_client.shell import completion, deliveries, doctor, login, mcp_bridge, run, verify, watch
+from wake_client.version import __version__
 
 DESCRIPTION = "Hands your work to people over the WAKE protocol, and brings back their answers."
 EPILOG = """\
@@ -23,6 +24,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"wake-client {__version__}")
     parser.set_defaults(takes_command=False)
     subcommands = parser.add_subparsers(required=True, metavar="SUBCOMMAND")
     deliveries.add_subcommands(subcommands)

@@ -49,7 +49,7 @@ or comes on stdin. The exit status is the exit status of the last `claude`.
 def add_subcommand(subcommands: Any) -> None:
     parser = add_parser(
         subcommands, "run", "run Claude Code, and resume it with people's answers", start,
-        example=EXAMPLE,
+        example=EXAMPLE, json_help="print what Claude Code printed, which is JSON",
     )  # fmt: skip
     parser.add_argument("--resume", metavar="SESSION", help="go on with a session that asked")
     parser.add_argument(

@@ -205,12 +205,19 @@ def test_a_question_waits_no_longer_than_it_may(capsys: pytest.CaptureFixture[st
     assert f"wake check {ID}" in printed.err
 
 
-def test_answers_end_with_the_next_cursor(capsys: pytest.CaptureFixture[str]) -> None:
-    page = {"deliveries": [APPROVED], "total": 1, "has_more": False, "next_since": "2026"}
+def test_an_error_names_the_option_and_not_the_field(capsys: pytest.CaptureFixture[str]) -> None:
+    problems = [
+        {"field": "timeout_seconds", "code": "invalid", "message": "Must be 60 or more."},
+        {"field": "headline", "code": "invalid", "message": "Too long."},
+    ]
+    message = "timeout_seconds: Must be 60 or more. headline: Too long."
+    refused = {"error": {"code": "invalid_field", "message": message, "fields": problems}}
 
-    assert wake(Server(ok(page)), "answers") == 0
+    assert wake(Server(ok(refused, 422)), "ask", *CONTENT, "--deadline", "30") == 2
 
-    assert capsys.readouterr().out == f"{ID} approved\nnext_since 2026\n"
+    assert capsys.readouterr().err == (
+        "wake: --deadline: Must be 60 or more; headline: Too long (invalid_field)\n"
+    )
 
 
 def test_a_withdrawal_sends_its_reason(capsys: pytest.CaptureFixture[str]) -> None:

@@ -97,8 +97,9 @@ def test_the_key_is_not_sent_to_a_server_that_fails(
 def test_each_failure_is_named(
     answers: list[Any], check: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert doctor(Server(*answers), "--callback", "https://hooks.example.com/", "--json") == 1
+    status = doctor(Server(*answers), "--callback", "https://hooks.example.com/", "--json")
 
+    assert status == (3 if answers[0].status_code == 401 else 1)
     printed = json.loads(capsys.readouterr().out)
     assert printed["passed"] is False
     assert [each["check"] for each in printed["findings"] if not each["passed"]] == [check]

@@ -16,6 +16,7 @@ from tests.client.connector.relay import CLIENT
 from wake_client.shell.completion import SHELLS
 from wake_client.shell.output import ExitStatus
 from wake_client.shell.parser import parser
+from wake_client.version import __version__
 
 SUBCOMMANDS: list[str] = [
     name for action in parser()._actions if action.choices for name in action.choices
@@ -42,6 +43,16 @@ def test_every_help_shows_an_example_and_the_exit_statuses(name: str) -> None:
     assert "xit status" in help
     if name not in {"hook", "connect"}:
         assert {each for each in ExitStatus if f"  {each.value} " in help} == set(ExitStatus)
+
+
+def test_the_version_is_printed() -> None:
+    assert wake("--version") == f"wake-client {__version__}\n"
+
+
+def test_a_bridge_has_no_output_of_its_own() -> None:
+    """`wake mcp --json` did nothing."""
+    assert "--json" not in wake("mcp", "--help")
+    assert "--json" in wake("login", "--help")
 
 
 @pytest.mark.parametrize("shell", SHELLS)
