@@ -59,9 +59,11 @@ def test_it_describes_every_status_code_of_the_table(openapi: dict[str, Any]) ->
     def codes(path: str, method: str) -> set[str]:
         return set(openapi["paths"][path][method]["responses"])
 
-    always = {"401", "403", "429", "503"}
-    assert codes("/wake/v1/deliver", "post") == always | {"201", "400", "413", "422"}
-    assert codes("/wake/v1/blobs", "post") == always | {"201", "400", "413", "415", "422"}
+    before_the_key = {"400", "403", "405", "408", "413", "500"}
+    always = before_the_key | {"401", "429", "503"}
+    assert codes("/wake/v1", "get") == before_the_key | {"200"}
+    assert codes("/wake/v1/deliver", "post") == always | {"201", "422"}
+    assert codes("/wake/v1/blobs", "post") == always | {"201", "415", "422"}
     assert codes("/wake/v1/response/{delivery_id}", "get") == always | {"200", "404", "422"}
     assert codes("/wake/v1/responses", "get") == always | {"200", "422"}
 
@@ -165,12 +167,46 @@ def test_the_request_schema_accepts_what_the_server_accepts(
         {"on_timeout": "explode"},
         {"on_timeout": None},
         {"anything": {"else": 1}},
+        {"headline": "a\0b"},
+        {"assumption": "a\0b"},
+        {"details": "a\0b"},
+        {"details": {"a": ["b", {"c": "a\0b"}]}},
+        {"details": {"a\0b": 1}},
+        {"details": {"a": 2**63 - 1, "b": [True, None, 0.5]}},
+        {"details": {"a": 2**63}},
+        {"anything": "a\0b"},
+        {"anything\0": 1},
+        {"anything": [-(2**70)]},
     ]
 
     for change in changes:
         body = caller.payload(**change)
         accepted = caller.post(body).status_code == 201
         assert validator.is_valid(body) == accepted, change
+
+
+@pytest.mark.parametrize(
+    ("status", "is_valid"),
+    [
+        ("pending", True),
+        ("pending,approved", True),
+        (" pending , rejected", True),
+        ("pending,pending", True),
+        ("", False),
+        ("pending,", False),
+        (",pending", False),
+        ("pending,,approved", False),
+        ("expired", False),
+    ],
+)
+def test_the_schema_of_the_statuses_accepts_what_the_server_accepts(
+    openapi: dict[str, Any], caller: AgentClient, status: str, is_valid: bool
+) -> None:
+    parameters = openapi["paths"]["/wake/v1/responses"]["get"]["parameters"]
+    [schema] = [each["schema"] for each in parameters if each["name"] == "status"]
+
+    assert Draft202012Validator(schema).is_valid(status) == is_valid
+    assert (caller.get("responses", status=status).status_code == 200) == is_valid
 
 
 def test_the_json_schema_is_valid_and_matches_real_deliveries(
@@ -184,8 +220,9 @@ def test_the_json_schema_is_valid_and_matches_real_deliveries(
         schema = {**document, "$ref": f"#/$defs/{name}"}
         return bool(Draft202012Validator(schema).is_valid(message))
 
-    receipt = caller.post(caller.payload()).json()
-    assert valid("delivery", caller.payload())
+    receipt = caller.post(caller.payload(quorum=2)).json()
+    assert valid("delivery", caller.payload(more={"a": [1]}))
+    assert not valid("delivery", caller.payload(more="a\0b"))
     assert not valid("delivery", {})
     assert valid("receipt", receipt)
     assert valid("response", caller.poll(receipt["delivery_id"]))

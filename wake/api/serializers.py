@@ -27,6 +27,12 @@ IRREVERSIBLE_PROCEEDS = serializers.ErrorDetail(
     "on_timeout out, which means hold.",
     "irreversible",
 )
+# No text of a body may have U+0000, nor may the name of a member (wake/api/parsers.py).
+WITHOUT_NULL = r"^[^\u0000]*$"
+STORABLE_MEMBERS = {
+    "propertyNames": {"pattern": WITHOUT_NULL},
+    "additionalProperties": {"$ref": "#/components/schemas/Storable"},
+}
 # These are the specification's own fields; every other field is an extension.
 SPECIFIED = (
     "agent_id",
@@ -100,7 +106,8 @@ class TrueOrFalse(serializers.BooleanField):
         return data
 
 
-@extend_schema_field({"type": ["object", "string"]})  # drf-spectacular adds `null`
+# drf-spectacular adds `null`
+@extend_schema_field({"type": ["object", "string"], "pattern": WITHOUT_NULL, **STORABLE_MEMBERS})
 class DetailsField(serializers.JSONField):
     """Accepts an object, a text or null (spec, "Request fields")."""
 

@@ -65,5 +65,5 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": False,
     "SCHEMA_PATH_PREFIX": "/wake/v1",
     "PREPROCESSING_HOOKS": ["wake.api.openapi.only_the_protocol"],
-    "POSTPROCESSING_HOOKS": ["wake.api.openapi.add_the_wire"],
+    "POSTPROCESSING_HOOKS": ["wake.api.openapi.complete"],
 }
