@@ -261,7 +261,7 @@ def _is_same(
     if (earlier.by_id, earlier.status, earlier.edited_json) != (by.pk, status, edited_json):
         return False
     votes = Vote.objects.filter(delivery=earlier.delivery_id, user=by)
-    own = votes.first() if earlier.quorum_json else None
+    own = votes.first() if earlier.is_of_votes else None
     return feedback == (own.feedback if own else earlier.feedback)
 
 

@@ -55,7 +55,7 @@ def take_back(
         if own is None or delivery.answered_at is not None or delivery.erased_at is not None:
             raise Response.DoesNotExist
         return _withdraw_vote(delivery, own, by=by, address=address, place=place, at=at)
-    is_vote = own is not None and own.is_part_of(response) and may_answer(by, delivery.team_id)
+    is_vote = own is not None and response.is_of_votes and may_answer(by, delivery.team_id)
     is_of_rule = response.rule_version_id is not None and may_answer(by, delivery.team_id)
     is_own = response.by_id == by.pk or is_vote or is_of_rule
     if not is_own and not is_owner(by, delivery.team_id):
@@ -63,7 +63,7 @@ def take_back(
     if response.sent_at is not None:
         raise PickedUp(response)
     whose, given = response.by or by, None
-    if response.status == Response.Status.APPROVED:
+    if response.is_of_votes:
         given = own or Vote.objects.filter(delivery=delivery, user=whose).first()
     if given:
         whose = given.user or by

@@ -40,9 +40,8 @@ def assignment_context(delivery: Delivery, viewer: Viewer) -> dict[str, Any]:
 
 
 def has_voted(response: Response, person: User) -> bool:
-    """Returns whether this person's vote is part of the response. Makes no query if one approval
-    was enough."""
-    if not response.quorum_json:
+    """Returns whether this person's vote is part of the response. Makes no query if one person
+    decided."""
+    if not response.is_of_votes:
         return False
-    vote = Vote.objects.filter(delivery=response.delivery_id, user=person).first()
-    return vote is not None and vote.is_part_of(response)
+    return Vote.objects.filter(delivery=response.delivery_id, user=person).exists()

@@ -6,7 +6,7 @@ import json
 import uuid
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import models
 from django.db.models import F, Q
@@ -16,7 +16,15 @@ from accounts.models import SINGLE_LINE, Agent, ApiKey, Team, User
 from database.encrypted_columns import ContentJSONField, ContentTextField
 
 UNANSWERED = Q(answered_at__isnull=True, superseded_at__isnull=True, acknowledged_at__isnull=True)
+Condition = TypeVar("Condition", bool, Q)
 NOT_ANSWERED_IN_TIME = Q(answered_at__isnull=True) | Q(answered_at__gt=F("expires_at"))
+
+
+def must_be_signed(
+    needs_signature: Condition, irreversible: Condition, team_signs: Condition
+) -> Condition:
+    """Returns the rule of Delivery.must_be_signed, for values or for conditions of a query."""
+    return needs_signature | (irreversible & team_signs)
 
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
@@ -308,7 +316,7 @@ class Delivery(models.Model):
     def must_be_signed(self) -> bool:
         """Returns whether a person who approves the delivery, or asks for changes, signs the answer
         with a passkey. `team` must be loaded."""
-        return self.needs_signature or (self.irreversible and self.team.signs_irreversible)
+        return must_be_signed(self.needs_signature, self.irreversible, self.team.signs_irreversible)
 
     def is_past_deadline(self, at: datetime) -> bool:
         return self.expires_at is not None and at >= self.expires_at

@@ -135,6 +135,12 @@ class Response(models.Model):
         return self.responded_at is None and self.release_at <= at
 
     @property
+    def is_of_votes(self) -> bool:
+        """Returns whether the votes of several people made the answer. One person decides if one
+        approval is enough, and one person rejects or redirects."""
+        return bool(self.quorum_json) and self.status == self.Status.APPROVED
+
+    @property
     def approvers(self) -> list[str]:
         """Returns the names of the people who approved together, or an empty list if one approval
         was enough."""

@@ -7,13 +7,14 @@ from django.db.models import Q
 
 from accounts.models import User
 from database.encrypted_columns import ContentTextField
-from wake.models.deliveries import Delivery
-from wake.models.responses import Response
+from wake.models.deliveries import Delivery, must_be_signed
 from wake.models.sights import Place
 
 IS_SIGNED = Q(place=Place.PASSKEY)
-NEEDS_NO_SIGNATURE = Q(delivery__needs_signature=False) & ~Q(
-    delivery__irreversible=True, delivery__team__signs_irreversible=True
+MUST_BE_SIGNED = must_be_signed(
+    Q(delivery__needs_signature=True),
+    Q(delivery__irreversible=True),
+    Q(delivery__team__signs_irreversible=True),
 )
 
 
@@ -21,7 +22,7 @@ class VoteQuerySet(models.QuerySet["Vote"]):
     def that_count(self) -> VoteQuerySet:
         """Leaves out votes without a signature if the delivery needs one now. Such votes are older
         than the team's setting."""
-        return self.filter(IS_SIGNED | NEEDS_NO_SIGNATURE)
+        return self.filter(IS_SIGNED | ~MUST_BE_SIGNED)
 
 
 class Vote(models.Model):
@@ -61,7 +62,3 @@ class Vote(models.Model):
 
     def __str__(self) -> str:
         return f"Approved by {self.name}"
-
-    def is_part_of(self, response: Response) -> bool:
-        """Returns whether the response was made by votes, and not by one person."""
-        return bool(response.quorum_json) and response.status == Response.Status.APPROVED

@@ -220,8 +220,7 @@ def _votes(response: Response, given: Votes) -> list[dict[str, Any]]:
 def _signatures(response: Response, given: Votes) -> list[dict[str, Any]]:
     """Returns the signatures of passkeys that made the answer: one of the person who answered, or
     one of each person who approved."""
-    is_of_votes = response.quorum_json and response.status == Response.Status.APPROVED
-    signed: Iterable[Vote | Response] = given.values() if is_of_votes else [response]
+    signed: Iterable[Vote | Response] = given.values() if response.is_of_votes else [response]
     return [json.loads(each.signature_json) for each in signed if each.signature_json]
 
 

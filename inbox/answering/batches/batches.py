@@ -272,6 +272,6 @@ def _outcome_now(outcome: str, response: Response | None, vote: Vote | None, vie
         if outcome not in ACCEPTED:
             return outcome
         return VOTED if vote else UNDONE
-    if response.by_id != viewer.user.pk and not (vote and vote.is_part_of(response)):
+    if response.by_id != viewer.user.pk and not (vote and response.is_of_votes):
         return ANSWERED_FIRST
     return SENT if outcome in ACCEPTED else outcome
