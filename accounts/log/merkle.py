@@ -88,6 +88,8 @@ def verify_inclusion(
 ) -> bool:
     """Returns whether the proof leads from the leaf hash at `index` to the root of the tree of
     `size` leaves (section 2.1.3.2)."""
+    if not 0 <= index < size:
+        return False
     place, last, reached = index, size - 1, leaf
     for node in proof:
         if last == 0:

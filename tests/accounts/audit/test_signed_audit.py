@@ -100,13 +100,9 @@ def test_rotation_does_not_sign_what_was_changed(
 
 
 @pytest.fixture
-def manifest(chain: int, tmp_path: Path) -> Path:
+def manifest(chain: int, make_manifest: Callable[[], Path]) -> Path:
     """Returns the manifest of a backup that was made when the team had seven events."""
-    output = StringIO()
-    call_command("backup", "--manifest", stdout=output)
-    path = tmp_path / "manifest.json"
-    path.write_text(output.getvalue())
-    return path
+    return make_manifest()
 
 
 def test_a_longer_chain_agrees_with_the_manifest(manifest: Path, team: Team) -> None:

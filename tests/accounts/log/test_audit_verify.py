@@ -205,13 +205,9 @@ def test_rotation_does_not_sign_what_was_changed(logged: int, tamper: Tamper) ->
 
 
 @pytest.fixture
-def manifest(logged: int, tmp_path: Path) -> Path:
+def manifest(logged: int, make_manifest: Callable[[], Path]) -> Path:
     """Returns the manifest of a backup that was made when the log had nine entries."""
-    output = StringIO()
-    call_command("backup", "--manifest", stdout=output)
-    path = tmp_path / "manifest.json"
-    path.write_text(output.getvalue())
-    return path
+    return make_manifest()
 
 
 def test_a_longer_log_agrees_with_the_manifest(manifest: Path, team: Team) -> None:
