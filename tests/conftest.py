@@ -21,7 +21,7 @@ pytest_plugins = [
     f"tests.fixtures.{name}"
     for name in (
         *("database", "people", "agents", "deliveries", "rules", "answering_rules"),
-        *("receivers", "encryption"),
+        *("receivers", "encryption", "signers"),
         *("letters", "sign_in_provider"),
     )
 ]

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from accounts.models import Team, User
 from tests.fixtures.answering_rules import run_rules
+from tests.fixtures.signers import Signer
 from tests.inbox.person import text_of
-from tests.inbox.signing.conftest import Signer
 from tests.types import MakeAnsweringRule, MakeDelivery, MakeRule
 from wake.models import Delivery, Place, Response, Sight
 from wake.responses import NeedsPasskey, respond

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts.models import AuditEvent, Passkey, Team, User
+from accounts.models import AuditEvent, Passkey, User
 from accounts.sign_in.passkeys import challenges
 from accounts.sign_in.passkeys.challenges import LASTS, Purpose
 from tests.fixtures.authenticator import Authenticator
+from tests.fixtures.signers import Signer
 from tests.inbox.person import text_of
-from tests.inbox.signing.conftest import Signer
 from tests.types import MakeDelivery
 from wake.models import Delivery, Draft, Response, Vote
 from wake.proof.signatures import Signature, as_text, challenge_of, statement_of
@@ -286,13 +286,12 @@ def test_the_verb_refuses_a_passkey_that_was_removed_after_the_check(
 
 
 def test_a_failed_vote_stores_nothing(
-    signing_team: Team, make_delivery: MakeDelivery, signing_alice: Signer, signing_bob: Signer
+    for_two: Delivery, signing_alice: Signer, signing_bob: Signer
 ) -> None:
-    delivery = make_delivery(irreversible=True, quorum=2)
-    signing_alice.sign(delivery)
+    signing_alice.sign(for_two)
     signing_bob.phone.verifies = False
 
-    signing_bob.sign(delivery)
+    signing_bob.sign(for_two)
 
     assert Vote.objects.count() == 1
     assert not Response.objects.exists()

@@ -6,8 +6,8 @@ from typing import Any
 
 from accounts.models import AuditEvent, Passkey, Team
 from accounts.sign_in.passkeys.public_keys import fingerprint
+from tests.fixtures.signers import Signer
 from tests.inbox.person import Person, text_of
-from tests.inbox.signing.conftest import Signer
 from tests.types import MakeDelivery
 from wake.models import Response, RuleVersion, Vote
 

@@ -15,7 +15,7 @@ from accounts.models import Membership, Passkey, Team, User
 from accounts.people.data import removal
 from accounts.sign_in.passkeys.public_keys import fingerprint
 from tests.fixtures.agent_client import AgentClient
-from tests.inbox.signing.conftest import Signer
+from tests.fixtures.signers import Signer
 from tests.types import MakeDelivery
 from wake.models import Delivery, Receipt, Response, Retention, Vote
 from wake.proof import receipts
@@ -90,17 +90,12 @@ def test_an_edit_is_part_of_it(
 
 
 def test_each_vote_is_part_of_it(
-    signing_team: Team,
-    make_delivery: MakeDelivery,
-    signing_alice: Signer,
-    signing_bob: Signer,
-    claims_for_agent: Claims,
+    for_two: Delivery, signing_alice: Signer, signing_bob: Signer, claims_for_agent: Claims
 ) -> None:
-    delivery = make_delivery(irreversible=True, quorum=2)
-    signing_alice.sign(delivery, feedback="One.")
-    signing_bob.sign(delivery, feedback="Two.")
+    signing_alice.sign(for_two, feedback="One.")
+    signing_bob.sign(for_two, feedback="Two.")
 
-    claims = claims_for_agent(delivery)
+    claims = claims_for_agent(for_two)
 
     assert set(signers(claims)) == {fingerprint(each) for each in Passkey.objects.all()}
     assert [vote["via"] for vote in claims["votes"]] == ["passkey", "passkey"]

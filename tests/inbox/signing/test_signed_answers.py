@@ -11,8 +11,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import AuditEvent, Team, User
+from tests.fixtures.signers import Signer
 from tests.inbox.person import text_of
-from tests.inbox.signing.conftest import Signer
 from tests.types import MakeDelivery, MakeRule
 from wake.models import Delivery, Draft, Response, Vote
 from wake.proof.signatures import as_text, challenge_of
@@ -171,14 +171,12 @@ def test_a_delivery_of_version_0_2_signs_its_hash(
 
 
 def test_each_vote_has_its_own_signature(
-    signing_team: Team, make_delivery: MakeDelivery, signing_alice: Signer, signing_bob: Signer
+    for_two: Delivery, signing_alice: Signer, signing_bob: Signer
 ) -> None:
-    delivery = make_delivery(irreversible=True, quorum=2)
-
-    signing_alice.sign(delivery, feedback="Yes.")
-    signing_bob.send(delivery)
+    signing_alice.sign(for_two, feedback="Yes.")
+    signing_bob.send(for_two)
     unsigned = Response.objects.count()
-    signing_bob.sign(delivery)
+    signing_bob.sign(for_two)
 
     assert unsigned == 0
     response = Response.objects.get()
@@ -189,7 +187,7 @@ def test_each_vote_has_its_own_signature(
         hashlib.sha256(b"Yes.").hexdigest(),
         None,
     ]
-    assert "signed with their passkeys" in text_of(signing_alice.see(delivery))
+    assert "signed with their passkeys" in text_of(signing_alice.see(for_two))
 
 
 def test_votes_from_before_the_setting_no_longer_count(

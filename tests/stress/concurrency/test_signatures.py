@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from accounts.models import Passkey, Team, UsedChallenge, User
-from tests.inbox.signing.conftest import Signer
+from accounts.models import Passkey, Team, UsedChallenge
+from tests.fixtures.signers import Signer
 from tests.stress.concurrency.threads import at_once, retried
 from tests.types import MakeDelivery
 from wake.models import Delivery, Response
@@ -18,10 +18,9 @@ pytestmark = pytest.mark.slow
 ROUNDS = 3  # ten attempts a minute are allowed
 
 
-@pytest.fixture
-def signer(alice: User, team: Team) -> Signer:
-    Team.objects.update(signs_irreversible=True)
-    return Signer(alice)
+@pytest.fixture(autouse=True)
+def _signing_team(signing_team: Team) -> None:
+    """Lets Alice sign the answers to irreversible deliveries."""
 
 
 def in_another_tab(signer: Signer) -> Signer:
@@ -38,14 +37,14 @@ def posting(signer: Signer, delivery: Delivery, credential: str) -> Any:
 
 
 def test_of_two_requests_with_one_signature_one_counts(
-    signer: Signer, make_delivery: MakeDelivery
+    signing_alice: Signer, make_delivery: MakeDelivery
 ) -> None:
     for _ in range(ROUNDS):
         delivery = make_delivery(irreversible=True)
-        credential = signer.credential(delivery)
+        credential = signing_alice.credential(delivery)
         used = UsedChallenge.objects.count()
 
-        answers = at_once(*[posting(signer, delivery, credential) for _ in range(3)])
+        answers = at_once(*[posting(signing_alice, delivery, credential) for _ in range(3)])
 
         assert Response.objects.get(delivery=delivery).place == "passkey"
         assert UsedChallenge.objects.count() == used + 1
@@ -55,18 +54,18 @@ def test_of_two_requests_with_one_signature_one_counts(
 
 
 def test_a_take_back_leaves_no_signature_that_counts_again(
-    signer: Signer, make_delivery: MakeDelivery
+    signing_alice: Signer, make_delivery: MakeDelivery
 ) -> None:
     for _ in range(ROUNDS):
         delivery = make_delivery(irreversible=True)
-        credential = signer.credential(delivery)
-        signer.send(delivery, credential=credential)
-        tab = in_another_tab(signer)
+        credential = signing_alice.credential(delivery)
+        signing_alice.send(delivery, credential=credential)
+        tab = in_another_tab(signing_alice)
 
         at_once(
             partial(retried, partial(tab.undo, delivery)),
-            posting(signer, delivery, credential),
-            posting(signer, delivery, credential),
+            posting(signing_alice, delivery, credential),
+            posting(signing_alice, delivery, credential),
         )
 
         # The take-back always wins, because the signature was used already.
@@ -74,14 +73,17 @@ def test_a_take_back_leaves_no_signature_that_counts_again(
 
 
 def test_a_passkey_that_is_removed_meanwhile_signs_before_or_never(
-    signer: Signer, make_delivery: MakeDelivery
+    signing_alice: Signer, make_delivery: MakeDelivery
 ) -> None:
     for _ in range(ROUNDS):
         delivery = make_delivery(irreversible=True)
-        credential = signer.credential(delivery)
+        credential = signing_alice.credential(delivery)
         stored = Passkey.objects.get()
 
-        at_once(Passkey.objects.filter(pk=stored.pk).delete, posting(signer, delivery, credential))
+        at_once(
+            Passkey.objects.filter(pk=stored.pk).delete,
+            posting(signing_alice, delivery, credential),
+        )
 
         response = Response.objects.filter(delivery=delivery).first()
         assert response is None or response.signature_json
