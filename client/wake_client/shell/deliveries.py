@@ -18,19 +18,10 @@ from wake_client.shell.access import access
 from wake_client.shell.output import ExitStatus, add_parser, guarded, progress, say, show
 from wake_client.visible_text import indented, json_text, visible
 
-NOTHING_YET = "This agent has delivered nothing yet, so there are no answers."
 ANSWERED = {
     "approved": ExitStatus.OK,
     "rejected": ExitStatus.REJECTED,
     "redirected": ExitStatus.REDIRECTED,
-}
-# The option of the command line for each field that has another name there.
-OPTIONS = {
-    "timeout_seconds": "--deadline",
-    "assumption": "--assume",
-    "claim_within_seconds": "--claim-within",
-    "callback_webhook": "--callback",
-    "Idempotency-Key": "--idempotency-key",
 }
 
 
@@ -124,7 +115,7 @@ def start(
         ) as client:
             return int(arguments.run(client, arguments))
 
-    return guarded(work, options=OPTIONS)
+    return guarded(work)
 
 
 def _deliver(client: WakeClient, arguments: argparse.Namespace) -> int:
@@ -186,9 +177,11 @@ def _waited(client: WakeClient, arguments: argparse.Namespace, receipt: Receipt)
 def _answers(client: WakeClient, arguments: argparse.Namespace) -> int:
     responses = client.responses(since=arguments.since)
     answers = list(responses)
-    lines = [f"{answer.delivery_id} {_state(answer)} {answer.feedback or ''}" for answer in answers]
+    lines = [f"{answer.delivery_id} {answer.status} {answer.feedback or ''}" for answer in answers]
     if not answers:
-        lines.append(f"Nothing new since {arguments.since}." if arguments.since else NOTHING_YET)
+        lines.append(
+            f"No answers since {arguments.since}." if arguments.since else "No answers yet."
+        )
     if responses.next_since:
         lines.append(f"next_since {responses.next_since}")
     rows = {"answers": [asdict(answer) for answer in answers], "next_since": responses.next_since}

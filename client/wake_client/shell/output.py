@@ -47,6 +47,15 @@ class ExitStatus(IntEnum):
     STOPPED = 130
 
 
+# The option of the command line for each field of the protocol that has another name there.
+OPTIONS = {
+    "timeout_seconds": "--deadline",
+    "assumption": "--assume",
+    "claim_within_seconds": "--claim-within",
+    "callback_webhook": "--callback",
+    "since": "--since",
+    "Idempotency-Key": "--idempotency-key",
+}
 EXIT_STATUSES = """\
 environment, instead of `wake login`:
   WAKE_ENDPOINT   the server's address, https://...
@@ -114,9 +123,8 @@ def say(text: str) -> None:
     sys.stderr.write(f"{visible(text)}\n")
 
 
-def guarded(work: Callable[[], int], *, options: Mapping[str, str] | None = None) -> int:
-    """Returns the exit status of the work. An error is printed as one line. `options` has the
-    option of the command line for each field of the protocol, by which the error names it."""
+def guarded(work: Callable[[], int]) -> int:
+    """Returns the exit status of the work. An error is printed as one line."""
     try:
         return int(work())
     except KeyboardInterrupt:
@@ -126,7 +134,7 @@ def guarded(work: Callable[[], int], *, options: Mapping[str, str] | None = None
         sys.stdout = None  # the interpreter would flush it again
         return ExitStatus.OK
     except WakeError as error:
-        say(f"wake: {_in_options(error, options or {})}")
+        say(f"wake: {_in_options(error)}")
         return status_of(error)
 
 
@@ -164,12 +172,12 @@ def status_of(error: WakeError) -> ExitStatus:
     return ExitStatus.FAILED
 
 
-def _in_options(error: WakeError, options: Mapping[str, str]) -> str:
+def _in_options(error: WakeError) -> str:
     """Returns the error with the names that the person has typed."""
-    if not any(problem.field in options for problem in error.fields):
+    if not any(problem.field in OPTIONS for problem in error.fields):
         return str(error)
     problems = [
-        f"{options.get(each.field, each.field)}: {each.message.rstrip('.')}"
+        f"{OPTIONS.get(each.field, each.field)}: {each.message.rstrip('.')}"
         for each in error.fields
     ]
     return f"{'; '.join(problems)} ({error.code})"

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.client.shell.test_deliveries import wake
-from tests.client.test_sdk import APPROVED, ID, PENDING, Server, ok
+from tests.client.test_sdk import APPROVED, ID, Server, ok
 
 
 def test_answers_end_with_the_next_cursor(capsys: pytest.CaptureFixture[str]) -> None:
@@ -21,8 +21,8 @@ def test_answers_end_with_the_next_cursor(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("words", "next_since", "printed"),
     [
-        ([], None, "This agent has delivered nothing yet, so there are no answers.\n"),
-        (["--since", "2026"], "2026", "Nothing new since 2026.\nnext_since 2026\n"),
+        ([], None, "No answers yet.\n"),
+        (["--since", "2026"], "2026", "No answers since 2026.\nnext_since 2026\n"),
     ],
 )
 def test_no_answers_are_said_in_words(
@@ -36,14 +36,3 @@ def test_no_answers_are_said_in_words(
 
     assert wake(Server(ok(page)), "answers", *words, "--json") == 0
     assert json.loads(capsys.readouterr().out) == {"answers": [], "next_since": next_since}
-
-
-def test_a_withdrawn_delivery_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
-    withdrawn = {**PENDING, "withdrawn_at": "2026-03-07T09:00:00Z"}
-    page = {"deliveries": [withdrawn], "total": 1, "has_more": False, "next_since": "2026"}
-
-    assert wake(Server(ok(page)), "answers") == 0
-
-    assert capsys.readouterr().out.splitlines()[0] == (
-        f"{ID} withdrawn at 2026-03-07T09:00:00Z; people are not asked any more"
-    )
