@@ -39,8 +39,8 @@ Without an action, `wake hook` reads a call from stdin and prints the decision o
   its terminal as always (Claude Code, Codex: nothing is printed; Cursor: ask)
 
 It never allows what no person allowed. Its exit status is 0, except for a decision that cannot be
-printed. `wake run` adds --deferring: no terminal asks there, so everything but a person's approval
-denies the call, with the reason.
+printed (Cursor and `wake run`: 2, which blocks the call). `wake run` adds --deferring: no terminal
+asks there, so everything but a person's approval denies the call, with the reason.
 
 An approval is used up before the call is allowed, and is for this one call: if the server says that
 it was used before, taken back or not used in time, the call is denied. With --report, `wake hook`
@@ -61,7 +61,7 @@ NOT_USED_UP = "the server has none, so an approval is not used up"
 
 # `wake run` lets a hook run for longer than this.
 DENY_AFTER_SECONDS = 45.0
-# With this exit status a hook blocks a call of Claude Code without printing a decision.
+# With this exit status a hook blocks a call of Claude Code or Cursor without printing a decision.
 BLOCK = 2
 FAILED = "Wake has no answer of a person, so this call is denied: {reason}"
 
@@ -159,7 +159,8 @@ class Decision:
             sys.stdout.flush()
         except (OSError, ValueError, AttributeError):  # None if stdout was closed
             sys.stdout = None  # otherwise the interpreter would flush it again at exit
-            return BLOCK if self.is_deferring else 0
+            # The command line of Cursor runs a call whose hook printed nothing.
+            return BLOCK if self.is_deferring or self.agent == CURSOR else 0
         return 0
 
 

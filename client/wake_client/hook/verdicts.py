@@ -95,8 +95,9 @@ def verdict_of_deferred(call: Call, answer: Answer) -> Verdict:
 
 def undecided(agent: str) -> str:
     """Returns the output that leaves the decision to the agent's own prompt. Claude Code and Codex
-    prompt if a hook prints nothing. Cursor would follow its own settings, so the output tells
-    Cursor to ask."""
+    prompt if a hook prints nothing. If a hook of Cursor prints nothing, the editor takes this for
+    invalid JSON, and the command line for "allow". So the output tells Cursor to ask (read on
+    2026-11-26: https://cursor.com/docs/hooks, and github.com/awslabs/aidlc-workflows/pull/745)."""
     return json.dumps({"permission": "ask"}) if agent == CURSOR else ""
 
 
