@@ -2,8 +2,11 @@
 answered with 204.
 
 receiver = Receiver(os.environ["WAKE_SIGNING_SECRET"], handle)
-app.mount("/wake", receiver)                       # Starlette, FastAPI: any ASGI framework
+receiver.add_to(app, "/wake")                      # Starlette, FastAPI
 path("wake", receiver.django_view())               # Django
+
+The receiver itself is an ASGI application, for any other ASGI framework. Starlette's own
+`app.mount("/wake", receiver)` redirects POST /wake to /wake/, and Wake follows no redirects.
 """
 
 from __future__ import annotations
@@ -34,6 +37,12 @@ class Seen(Protocol):
     def __contains__(self, delivery_id: str) -> bool: ...
 
     def add(self, delivery_id: str) -> None: ...
+
+
+class Routes(Protocol):
+    """Serves an ASGI application at a path, as Starlette and FastAPI do."""
+
+    def add_route(self, path: str, route: Any, /, *, include_in_schema: bool = ...) -> object: ...
 
 
 class SeenInMemory:
@@ -85,6 +94,13 @@ class Receiver:
             self.seen.add(answer.delivery_id)
         await send({"type": "http.response.start", "status": status, "headers": []})
         await send({"type": "http.response.body", "body": b""})
+
+    def add_to(self, app: Routes, path: str) -> None:
+        """Receives callbacks at this path of a Starlette or FastAPI application, with and without a
+        slash at the end."""
+        path = path.rstrip("/")
+        for each in (path, f"{path}/") if path else ("/",):
+            app.add_route(each, self, include_in_schema=False)
 
     def django_view(self) -> Callable[[Any], Any]:
         """Returns a view of Django without CSRF protection, because a callback is signed."""

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from django.test import RequestFactory, override_settings
 from django.urls import path
+from starlette.applications import Starlette
 
 from tests.client.test_webhooks import BODY, SECRET
 from tests.fixtures.strict_client import Client
@@ -99,6 +100,35 @@ def test_an_answer_whose_handling_failed_is_handled_when_it_comes_again(edge: Ed
 
     assert edge.send(BODY, signed()) == 204
     assert len(edge.answers) == 1
+
+
+@pytest.mark.parametrize("added", ["/wake", "/wake/"])
+@pytest.mark.parametrize("path", ["/wake", "/wake/"])
+def test_starlette_takes_callbacks_with_and_without_a_slash(added: str, path: str) -> None:
+    """`app.mount` answers a POST to /wake with 307, and Wake follows no redirects."""
+    answers: list[Answer] = []
+    app = Starlette()
+    Receiver(SECRET, answers.append).add_to(app, added)
+
+    assert _status(app, path) == 204
+    assert len(answers) == 1
+
+
+def test_a_receiver_may_be_the_whole_application() -> None:
+    answers: list[Answer] = []
+    app = Starlette()
+    Receiver(SECRET, answers.append).add_to(app, "/")
+
+    assert (_status(app, "/"), _status(app, ""), len(answers)) == (204, 204, 1)
+
+
+def _status(app: Starlette, path: str) -> int:
+    async def send() -> int:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app)) as http:
+            url = f"https://hooks.example.com{path}"
+            return (await http.post(url, content=BODY, headers=signed())).status_code
+
+    return asyncio.run(send())
 
 
 @override_settings(ROOT_URLCONF=__name__)
