@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import gzip
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,7 @@ from tests.inbox.person import Person
 from tests.relay.calling import Caller
 from tests.relay.conftest import caller_key, card, newer  # noqa: F401 - fixtures
 from tests.types import MakeDelivery
+from wake.mcp.tools import TOOLS
 from wake.server.work.celery import app as celery
 
 DECISIONS = ROOT / "docs/decisions"
@@ -102,6 +104,12 @@ def kinds_of_steps() -> int:
     return len(ast.unparse(union).split("|"))
 
 
+def tokens_of_tools() -> int:
+    """Counts a token for each four characters of the list as a client gets it."""
+    tools = [tool.listed() for tool in TOOLS.values()]
+    return len(json.dumps({"tools": tools}, separators=(",", ":"), ensure_ascii=False)) // 4
+
+
 def _classes_with_base(base: str) -> list[str]:
     return [
         node.name
@@ -127,6 +135,7 @@ TRIPWIRES = [
     Tripwire("0060", "entries of inbox/", lambda: entries_by_directory()["inbox"], 24),
     Tripwire("0066", "kinds of steps of a chain", kinds_of_steps, 3),
     Tripwire("0073", "lines of sign-in", sign_in, 5000),
+    Tripwire("0079", "tokens of the list of tools", tokens_of_tools, 2500),
 ]
 # The tests below count the statements of a request.
 STATEMENTS = {"poll": ("0027", 1), "bulk request": ("0027", 2), "list": ("0043", 8)}

@@ -1,4 +1,8 @@
-"""Turns the options and choices of `ask` into typed blocks (docs/protocol.md, Typed blocks)."""
+"""Turns the options and choices of `ask` into typed blocks (docs/protocol.md, Typed blocks).
+
+`choices` is an argument of version 0.2. The tool no longer lists it, because `details` has choices,
+too, but a call with it still works (docs/decisions/0079-tools-are-short.md).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,8 @@ from rest_framework.exceptions import ValidationError
 
 from pages.characters.names import is_visible
 from wake.api.serializers import LONGEST_LABEL, LONGEST_NAME, MAX_OPTIONS
-from wake.mcp.schemas import MAX_CHOICES
 
+MAX_CHOICES = 10
 CHOICE, FIELD = "choice", "field"
 Json = dict[str, Any]
 

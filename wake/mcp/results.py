@@ -10,7 +10,13 @@ from wake import wire
 from wake.mcp.protocol import Json
 
 
-class CheckedAnswer(wire.Answer):
+class ToolAnswer(wire.Answer):
+    """Answers `ask`. `receipt` is present if the agent asked for it and there is an answer."""
+
+    receipt: str | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class CheckedAnswer(ToolAnswer):
     """Answers `check`. `claim` is present if this call used the approval."""
 
     claim: wire.Claim | msgspec.UnsetType = msgspec.UNSET

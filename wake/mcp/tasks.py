@@ -15,7 +15,7 @@ from database.clock import database_now
 from database.uuids import NIL, uuid_or_none
 from wake import pickups, wire
 from wake.mcp import wording
-from wake.mcp.digests import with_digest
+from wake.mcp.proofs import with_digest, with_receipt
 from wake.mcp.protocol import INVALID_PARAMS, Json, RequestRefused
 from wake.mcp.results import McpResult, McpTask
 from wake.models import Delivery
@@ -41,7 +41,7 @@ def run(method: str, params: Json, *, key: ApiKey, address: str) -> Json:
     task_id = (uuid_or_none(text) if isinstance(text, str) else None) or NIL
     match method:
         case "tasks/get":
-            return _get(key, task_id)
+            return _get(key, task_id, address)
         case "tasks/cancel":
             _cancel(key, task_id, address)
         case _:  # a task never asks the client for anything
@@ -49,7 +49,7 @@ def run(method: str, params: Json, *, key: ApiKey, address: str) -> Json:
     return {}
 
 
-def _get(key: ApiKey, task_id: UUID) -> Json:
+def _get(key: ApiKey, task_id: UUID, address: str) -> Json:
     created_at, on_timeout = _facts(key, task_id)
     answer = pickups.read(key, task_id, at=database_now())
     if answer is None:
@@ -59,7 +59,7 @@ def _get(key: ApiKey, task_id: UUID) -> Json:
     if answer.status == "pending" and not answer.expired:
         return _members(answer, "working", created_at, created_at)
     ended_at = answer.responded_at or answer.expires_at or created_at
-    answer = with_digest(answer)
+    answer = with_receipt(with_digest(answer), key=key, address=address)
     text = wording.answered(answer, plan=wording.plan_of(on_timeout))
     result = {"resultType": "complete", **McpResult(answer, text).as_json()}
     return {**_members(answer, "completed", created_at, ended_at), "result": result}

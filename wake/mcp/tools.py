@@ -24,16 +24,17 @@ from wake.api.parsers import JsonObject
 from wake.api.serializers import DELIVERY_PAYLOAD, WITHDRAWAL_PAYLOAD, sweep_parameters
 from wake.api.views import receipt_of
 from wake.deliveries import deliver
-from wake.mcp import schemas, tasks, using, wording
+from wake.mcp import output_schemas, schemas, tasks, using, wording
 from wake.mcp.choices import with_choices
-from wake.mcp.digests import with_digest, with_digests
+from wake.mcp.proofs import with_digest, with_digests, with_receipt
 from wake.mcp.results import McpResult, McpTask
 from wake.mcp.same_calls import idempotency_of
 from wake.models import Delivery
 from wake.withdrawals import withdraw_own
 
 ENCODER = msgspec.json.Encoder(decimal_format="number")
-ABOUT_THE_CALL = {"idempotency_key", "wait_seconds"}
+FOR_PROGRAMS = "idempotency_key"
+ABOUT_THE_CALL = {FOR_PROGRAMS, "wait_seconds"}
 ANSWERED = ("approved", "rejected", "redirected")
 
 
@@ -53,6 +54,8 @@ class Tool:
     takes: dict[str, Any]
     returns: dict[str, Any]
     call: Callable[[Caller, JsonObject], McpResult | McpTask]
+    # Arguments that models need not know (docs/decisions/0079-tools-are-short.md).
+    also_takes: frozenset[str] = frozenset()
 
     def listed(self) -> dict[str, Any]:
         return {
@@ -62,7 +65,7 @@ class Tool:
             "inputSchema": self.takes,
             "outputSchema": self.returns,
             "annotations": {
-                "readOnlyHint": False,  # reading an answer marks it as picked up
+                # There is no readOnlyHint, because reading an answer marks it as picked up.
                 "destructiveHint": False,
                 "idempotentHint": True,
                 "openWorldHint": False,
@@ -73,7 +76,7 @@ class Tool:
 def run(tool: Tool, caller: Caller, arguments: JsonObject) -> McpResult | McpTask:
     """Calls the tool. Raises what its verb raises, and ValidationError for an unknown argument."""
     known = tool.takes["properties"]
-    unknown = [name for name in arguments if name not in known]
+    unknown = [name for name in arguments if name not in known and name not in tool.also_takes]
     if unknown:
         problem = ErrorDetail(f"{tool.name} takes {', '.join(known)}.", "unknown")
         raise ValidationError({name[:80]: [problem] for name in unknown[:5]})
@@ -107,18 +110,22 @@ def _ask(caller: Caller, arguments: JsonObject) -> McpResult | McpTask:
         assumption=arguments.get("assumption") or "",
         is_irreversible=_is_irreversible(arguments),
     )
-    answer = with_digest(answer)
+    answer = with_receipt(with_digest(answer), key=caller.key, address=caller.address)
     return McpResult(answer, wording.answered(answer, plan=plan, is_replayed=is_replayed))
 
 
 def _check(caller: Caller, arguments: JsonObject) -> McpResult:
-    digest = using.digest_of(arguments)
+    digest, wants_receipt = using.digest_of(arguments), _wants_receipt(arguments)
     seconds, called_at = _seconds(arguments, usual=0), database_now()
+    me: Any = {"key": caller.key, "address": caller.address}
     answer = with_digest(_wait_for(caller.key, _delivery_id(arguments), seconds))
-    if digest and answer.status in using.USABLE:
-        return using.claimed(answer, digest, key=caller.key, address=caller.address)
-    is_read = answer.delivery_id in _read_before([answer], called_at)
-    return McpResult(answer, wording.answered(answer, plan=_plan_of(answer), is_read=is_read))
+    is_claimed = digest is not None and answer.status in using.USABLE
+    if digest and is_claimed:
+        answer = using.claimed(answer, digest, **me)
+    is_read = not is_claimed and answer.delivery_id in _read_before([answer], called_at)
+    answer = with_receipt(answer, is_wanted=wants_receipt, **me)
+    text = wording.answered(answer, plan=_plan_of(answer), is_read=is_read, is_claimed=is_claimed)
+    return McpResult(answer, text)
 
 
 def _read_before(answers: Iterable[wire.Answer], called_at: datetime) -> set[UUID]:
@@ -150,7 +157,8 @@ def _answers(caller: Caller, arguments: JsonObject) -> McpResult:
     called_at = database_now()
     sweep = pickups.sweep(caller.key, query, at=called_at)
     sweep.deliveries = with_digests(sweep.deliveries)
-    return McpResult(sweep, wording.swept(sweep, read=_read_before(sweep.deliveries, called_at)))
+    read = _read_before(sweep.deliveries, called_at)
+    return McpResult(sweep, wording.swept(sweep, since=query.since_text, read=read))
 
 
 def _withdraw(caller: Caller, arguments: JsonObject) -> McpResult:
@@ -228,6 +236,13 @@ def _seconds(arguments: JsonObject, *, usual: int) -> int:
     return seconds
 
 
+def _wants_receipt(arguments: JsonObject) -> bool:
+    receipt = arguments.get("receipt")
+    if not isinstance(receipt, bool | None):
+        raise ValidationError({"receipt": ["Must be true or false."]})
+    return receipt is True
+
+
 def _delivery_id(arguments: JsonObject) -> UUID:
     """Reads a delivery's id. Text that is no UUID becomes the nil UUID, which finds nothing."""
     text = arguments.get("delivery_id")
@@ -242,38 +257,34 @@ TOOLS = {
         Tool(
             "deliver",
             "Deliver to people",
-            "Shows people a result, an update or an alert in their inbox, and returns at once. One "
-            "event, one delivery. Use ask for a decision that you need.",
+            "Shows people a result, an update or an alert, and returns at once. One event, one "
+            "delivery. For a decision, use ask.",
             schemas.takes(
                 ["type", "headline", "summary"],
-                type={"type": "string", "enum": ["update", "output", "alert", "question"]},
+                type=schemas.TYPE,
                 headline=schemas.HEADLINE,
                 summary=schemas.SUMMARY,
                 details=schemas.DETAILS,
-                timeout_seconds=schemas.TIMEOUT,
-                assumption=schemas.ASSUMPTION,
                 thread=schemas.THREAD,
                 supersedes=schemas.SUPERSEDES,
                 priority=schemas.PRIORITY,
-                quorum=schemas.QUORUM,
-                irreversible=schemas.IRREVERSIBLE,
-                idempotency_key=schemas.IDEMPOTENCY_KEY,
+                receipt=schemas.RECEIPT,
             ),
-            schemas.RECEIPT,
+            output_schemas.RECEIPT,
             _deliver,
+            frozenset({"timeout_seconds", "assumption", "quorum", "irreversible", FOR_PROGRAMS}),
         ),
         Tool(
             "ask",
             "Ask people",
             "Asks people for a decision and waits a moment. If it returns `pending`, go on with "
-            "other work and call check with its delivery_id later.",
+            "other work and call check later.",
             schemas.takes(
                 ["headline", "summary"],
                 headline=schemas.HEADLINE,
                 summary=schemas.SUMMARY,
-                details=schemas.DETAILS,
+                details=schemas.DETAILS_OF_A_QUESTION,
                 options=schemas.OPTIONS,
-                choices=schemas.CHOICES,
                 timeout_seconds=schemas.TIMEOUT,
                 assumption=schemas.ASSUMPTION,
                 wait_seconds=schemas.wait(schemas.USUAL_WAIT),
@@ -282,32 +293,34 @@ TOOLS = {
                 priority=schemas.PRIORITY,
                 quorum=schemas.QUORUM,
                 irreversible=schemas.IRREVERSIBLE,
-                idempotency_key=schemas.IDEMPOTENCY_KEY,
+                receipt=schemas.RECEIPT,
             ),
-            schemas.ANSWER,
+            output_schemas.ANSWER,
             _ask,
+            frozenset({"choices", FOR_PROGRAMS}),
         ),
         Tool(
             "check",
             "Check for an answer",
-            "Returns the answer to one delivery, or that there is none yet. Give `claim` just "
-            "before you do what was approved: do it only if this call then succeeds.",
+            "Returns the answer to one delivery, or that there is none yet. With claim, it uses "
+            "the approval.",
             schemas.takes(
                 ["delivery_id"],
                 delivery_id=schemas.DELIVERY_ID,
                 wait_seconds=schemas.wait(0),
                 claim=schemas.CLAIM,
+                receipt=schemas.RECEIPT,
             ),
-            schemas.CHECKED_ANSWER,
+            output_schemas.CHECKED_ANSWER,
             _check,
         ),
         Tool(
             "answers",
             "List answers",
-            "Returns people's answers to all your deliveries, oldest first, also to those of "
-            "earlier sessions. Call it at the start of each session.",
+            "Returns people's answers to all your deliveries, oldest first, also of earlier "
+            "sessions. Call it at the start of each session.",
             schemas.takes([], since=schemas.SINCE, limit=schemas.LIMIT),
-            schemas.SWEEP,
+            output_schemas.SWEEP,
             _answers,
         ),
         Tool(
@@ -315,14 +328,14 @@ TOOLS = {
             "Withdraw a delivery",
             "Takes a delivery out of the inbox that needs no answer any more.",
             schemas.takes(["delivery_id"], delivery_id=schemas.DELIVERY_ID, reason=schemas.REASON),
-            schemas.WITHDRAWAL,
+            output_schemas.WITHDRAWAL,
             _withdraw,
         ),
         Tool(
             "report",
             "Report what came of it",
-            "Tells people what came of a delivery: whether you did what they approved, whether it "
-            "worked, or why you did not do it. Call it once, when you know.",
+            "Tells people what came of a delivery: whether you did it, whether it worked, or why "
+            "not. Call it once, when you know; a delivery takes 20 reports.",
             schemas.takes(
                 ["delivery_id", "status"],
                 delivery_id=schemas.DELIVERY_ID,
@@ -330,7 +343,7 @@ TOOLS = {
                 summary=schemas.OUTCOME_SUMMARY,
                 details=schemas.OUTCOME_DETAILS,
             ),
-            schemas.OUTCOME,
+            output_schemas.OUTCOME,
             _report,
         ),
     )

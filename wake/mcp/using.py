@@ -35,7 +35,7 @@ def digest_of(arguments: JsonObject) -> str | None:
         raise ValidationError({"claim": [problem]}) from None
 
 
-def claimed(answer: wire.Answer, digest: str, *, key: ApiKey, address: str) -> McpResult:
+def claimed(answer: wire.Answer, digest: str, *, key: ApiKey, address: str) -> CheckedAnswer:
     """Uses the approval. A refused claim is an error of the tool. Otherwise a model or a program
     could read the status `approved`, and go on."""
     claimant = claims.Claimant(key=key, address=address)
@@ -43,8 +43,7 @@ def claimed(answer: wire.Answer, digest: str, *, key: ApiKey, address: str) -> M
     if made is None:
         raise Http404
     claim, _ = made
-    checked = CheckedAnswer(**msgspec.structs.asdict(answer), claim=claims.confirmation_of(claim))
-    return McpResult(checked, wording.answered(answer, is_claimed=True))
+    return CheckedAnswer(**msgspec.structs.asdict(answer), claim=claims.confirmation_of(claim))
 
 
 def reported(delivery_id: UUID, arguments: JsonObject, *, key: ApiKey, address: str) -> McpResult:

@@ -6,8 +6,11 @@ import json
 from datetime import datetime
 from uuid import UUID
 
+from msgspec import UNSET
+
 from pages.characters.invisible import reveal
 from wake import wire
+from wake.mcp.results import ToolAnswer
 
 INSTRUCTIONS = """\
 Wake shows your work to people and brings back their decisions. People answer when it suits them.
@@ -90,17 +93,20 @@ def answered(
         lines.append(f"Feedback: {answer.feedback}")
     if (edit := bytes(answer.edited_content)) != b"null":
         lines.append(f"edited_content: {edit.decode()}")
+    lines += _receipt(answer)
     lines.append(f"delivery_id: {answer.delivery_id}")
     if answer.status != "rejected" and not is_claimed:
         lines[-1] += _digest(answer, before="\n")
     return "\n".join(lines)
 
 
-def swept(sweep: wire.Sweep, *, read: set[UUID]) -> str:
-    """Describes the answers of a sweep. `read` has the deliveries whose answer an earlier call
-    returned."""
+def swept(sweep: wire.Sweep, *, since: str | None, read: set[UUID]) -> str:
+    """Describes the answers of a sweep after `since`. `read` has the deliveries whose answer an
+    earlier call returned."""
+    if not sweep.deliveries and since is None:
+        return "No answers yet."
     if not sweep.deliveries:
-        return "No answers that you have not seen."
+        return f"No answers since {since}. For older ones, call answers without since."
     more = " There are more: call answers again with next_since." if sweep.has_more else ""
     head = f"Answers: {len(sweep.deliveries)}.{more} next_since: {sweep.next_since}"
     answers = [answered(answer, is_read=answer.delivery_id in read) for answer in sweep.deliveries]
@@ -161,6 +167,13 @@ def _pending(answer: wire.Answer, plan: str, *, is_replayed: bool) -> str:
     if not answer.expired:
         lines.append(f"Go on with other work; call check with delivery_id {answer.delivery_id}.")
     return "\n".join(lines) + _digest(answer, before="\n")
+
+
+def _receipt(answer: wire.Answer) -> list[str]:
+    receipt = answer.receipt if isinstance(answer, ToolAnswer) else UNSET
+    if receipt is None:
+        return ["The receipt cannot be made now. Nothing is lost: call check with receipt later."]
+    return [f"receipt: {receipt}"] if isinstance(receipt, str) else []
 
 
 def _withdrawn(at: datetime, answer: wire.Answer) -> str:
