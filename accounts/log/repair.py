@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from django.db import transaction
 
+from accounts.audit.key_ranges import key_ranges
 from accounts.log import signed_tree, tiles, tree
 from accounts.models import AuditCheckpoint, LogEntry, LogTeam, LogTile
 
 AT_ONCE = tiles.WIDTH**2
+TILES_AT_ONCE = 1024  # 8 MB
 
 
 class Gap(Exception):
@@ -15,13 +17,15 @@ class Gap(Exception):
 
 
 @transaction.atomic
-def rebuild(*, at_once: int = AT_ONCE) -> None:
-    """Makes everything again that follows from the entries. The caller then verifies the entries,
-    in the same transaction. Raises Gap."""
+def rebuild(*, at_once: int = AT_ONCE, tiles_at_once: int = TILES_AT_ONCE) -> None:
+    """Makes everything again that follows from the entries. A statement reads at most `at_once`
+    entries, or removes at most `tiles_at_once` tiles. The caller then verifies the entries, in the
+    same transaction. Raises Gap."""
     AuditCheckpoint.objects.get_or_create(pk=1)
     AuditCheckpoint.objects.select_for_update().get(pk=1)  # waits for a running sweep
     stored = signed_tree.to_extend()
-    LogTile.objects.all().delete()
+    for ids in key_ranges(LogTile.objects.all(), at_once=tiles_at_once):
+        LogTile.objects.filter(ids.of("pk")).delete()
     size, numbers = 0, dict[int, int]()
     rows = LogEntry.objects.only("index", "hash", "team_id", "number").order_by("index")
     while batch := list(rows.filter(index__gte=size)[:at_once]):
