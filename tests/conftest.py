@@ -40,7 +40,8 @@ sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 # collector took a fifth of the collection time to look at them again and again.
 gc.disable()
 
-# The tests of such a folder share a server that takes seconds to start, or the parsed code.
+# The tests of each folder share something that takes seconds to make: a running server, or the
+# parsed code.
 TOGETHER = ("tests/relay/conformance/", "tests/stress/faults/", "tests/architecture/")
 
 
@@ -104,7 +105,7 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(autouse=True)
 def _notifications_of_this_process_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keeps the threads of a test from holding a connection to the database."""
-    # The process has one watcher, which servers need and tests do not.
+    # Only servers need the watcher of the process.
     monkeypatch.setattr(notifications.watcher, "is_enabled", False)
 
 

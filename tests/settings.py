@@ -7,8 +7,8 @@ from pathlib import Path
 RUN = os.getpid()  # each worker of xdist is a process, with a folder and a database of its own
 os.environ["WAKE_DATA"] = str(Path(tempfile.gettempdir()) / f"wake-tests-{RUN}")
 os.environ["WAKE_DEV"] = "1"
-# Tests of Redis read the address from there. No other test may find it, because each test empties
-# the cache.
+# Only tests of Redis read REDIS_URL. The settings of all tests must not see the variable, because
+# each test empties its cache.
 _redis_url = os.environ.pop("REDIS_URL", "")
 
 from wake.settings import *  # noqa: E402, F403

@@ -1,4 +1,4 @@
-"""Records nine events, and tampers with what the audit keeps of them."""
+"""Provides nine events in the audit, and a way to tamper with their rows."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def make_manifest(tmp_path: Path) -> Callable[[], Path]:
 
 @pytest.fixture
 def tamper(db: None) -> Iterator[Callable[..., None]]:
-    """Runs raw SQL as someone would who has dropped the triggers."""
+    """Runs raw SQL without the triggers, because an attacker could drop them."""
     append_only.unguard(connection)
 
     def execute(statement: str, *values: Any) -> None:

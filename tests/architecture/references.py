@@ -31,7 +31,8 @@ MODULE = re.compile(
 )
 # These documents name files relative to tests/, and say so.
 BELOW_TESTS = {ROOT / "docs" / "integrity.md", ROOT / "docs" / "reliability.md"}
-# `wake/deliveries.py`, `deliver` and `respond` in `wake/responses.py`
+# Two spellings name a module and a name in it: `wake/deliveries.py`, `deliver`, and `respond` in
+# `wake/responses.py`.
 OF_A_MODULE = (
     re.compile(r"`(?P<module>(?:[\w-]+/)+\w+\.py)`,\s+`(?P<name>\w+)`"),
     re.compile(r"`(?P<name>\w+)`\s+in\s+`(?P<module>(?:[\w-]+/)+\w+\.py)`"),
@@ -51,7 +52,7 @@ NAMES_OF_OTHERS = {
     *("confusable_homoglyphs", "SpoofChecker", "max_waiting"),  # alternatives in docs/decisions
     "log_error_verbosity",  # a setting of PostgreSQL
     "claude_desktop_config",  # a file of another program
-    *("is_global", "is_private"),  # wake/callbacks/addresses.py avoids these two of ipaddress
+    *("is_global", "is_private"),  # properties of ipaddress, which Wake avoids
 }
 
 PYTHON = [*SOURCES, *sorted(CLIENT.rglob("*.py")), *TESTS]

@@ -92,8 +92,8 @@ def test_templates_with_forms_are_found() -> None:
     with_a_token = [path for path in TEMPLATES if needs_token(path)]
 
     assert len(with_a_token) > 70
-    assert "inbox/list/_done.html" in with_a_token  # by the template that it includes
-    assert "accounts/sign_in/oidc/_security.html" in with_a_token  # by a card
+    assert "inbox/list/_done.html" in with_a_token  # an included template has the token
+    assert "accounts/sign_in/oidc/_security.html" in with_a_token  # an included card has the token
 
 
 def test_every_form_that_posts_has_a_token_and_no_other_has_one() -> None:

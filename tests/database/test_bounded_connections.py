@@ -27,7 +27,7 @@ def test_a_statement_waits_a_second_longer_than_the_servers_own_limit(
     limit: int, bound: float | None
 ) -> None:
     connection = _connect(f"-c statement_timeout=60000 -c statement_timeout={limit}")
-    connection.execute("SET statement_timeout = 0")  # as if the server did not look
+    connection.execute("SET statement_timeout = 0")  # the server no longer enforces its own limit
     began = time.monotonic()
 
     if bound is None:
@@ -54,8 +54,8 @@ def test_a_statement_of_a_server_that_gives_no_sign_of_life_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     connection = _connect("-c statement_timeout=10000")
-    # Stands for a server whose machine is gone, because the server of the tests always gives a
-    # sign.
+    # The server of the tests always gives a sign of life. This function imitates one whose machine
+    # is gone.
     monkeypatch.setattr(bounded_connections.BoundedConnection, "_server_is_alive", lambda _: False)
     began = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""Rows that workers claim for a time, because the work waits for another server."""
+"""Workers claim rows for a limited time, because their work waits for another server."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class _Text(HTMLParser):
 
 
 def text_of(answer: Any) -> str:
-    """Returns the visible text of a page, with one blank between two words."""
+    """Returns the visible text of a page, with one blank between words."""
     parser = _Text()
     parser.feed(answer.content.decode())
     return " ".join("".join(parser.words).split())

@@ -47,7 +47,8 @@ def environment(home: Path, endpoint: str, key: str) -> dict[str, str]:
 
 
 def decision(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
-    """Returns what Claude Code reads: a status of 2 blocks, and no output decides nothing."""
+    """Returns what Claude Code reads. A status of 2 blocks the call. An empty output leaves the
+    decision to Claude Code."""
     if done.returncode == 2:
         return {"permissionDecision": "deny", "permissionDecisionReason": done.stderr}
     if not done.stdout:

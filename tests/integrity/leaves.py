@@ -46,8 +46,9 @@ def _in_lines(way: str, text: str) -> bool:
 
 def missing_parts(value: Any, missing: set[str]) -> int:
     """Returns how many parts of a value are missing. A part that is missing completely counts once,
-    however many texts the part has. The page has to count at least this many texts as left out. A
-    text that occurs at several places does not show that one of these places is in sight."""
+    however many texts the part has. The page has to count at least this many texts as left out.
+    Only texts that occur once are compared. Another text would not show which of its places is in
+    sight."""
     digits = Counter(run for leaf in leaves(value) for run in set(_UNIQUE.findall(leaf)))
     once = {
         leaf

@@ -109,7 +109,7 @@ def _text(file: File, *, after: bool = False) -> str:
 
 
 def _content(text: str) -> list[str]:
-    """Returns the lines with their ends; the last may have none."""
+    """Returns the lines with their line ends. The last line may have no line end."""
     lines = text.split("\n")
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 

@@ -76,7 +76,8 @@ def sides(text: str, page: Changes) -> Iterator[tuple[Side, Side]]:
 
 
 def lines_above(place: str) -> int:
-    """Returns how many lines stand above a hunk at `-3,4`, or above what it adds at `-3,0`."""
+    """Returns how many lines stand above a hunk: 2 for `-3,4`, and 3 for `-3,0`, which adds lines
+    after the third line."""
     begins, _, count = place[1:].partition(",")
     return int(begins) - (count != "0")
 

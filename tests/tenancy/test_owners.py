@@ -66,7 +66,7 @@ def test_an_owner_demoted_before_the_lock_changes_nothing(
 
 
 def _loses_the_team(user: User) -> Callable[..., Any]:
-    """Takes the role away as the transaction begins, which a test sees as a savepoint."""
+    """Takes the role away as the transaction begins. In a test, the transaction is a savepoint."""
 
     def run(execute: Any, sql: str, *rest: Any) -> Any:
         if sql.startswith("SAVEPOINT"):

@@ -43,7 +43,7 @@ def table() -> Table:
 
 
 def stars() -> dict[tuple[str, str], bool]:
-    """Returns whether a line has a star, which stands for the password again."""
+    """Returns whether a line has a star. A star means that the page asks for the password again."""
     lines = LINE.findall(DOCUMENT.read_text())
     return {(method, route): what.endswith("* ") for method, route, what, _ in lines}
 

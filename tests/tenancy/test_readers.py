@@ -60,7 +60,7 @@ def test_a_reader_cannot_act(ritas: Person, ours: TeamData, subtests: pytest.Sub
                 refused.add(address.route)
             elif address.route in THEIR_OWN:
                 assert answer.status_code == HTTPStatus.SEE_OTHER
-            else:  # a page, or one person's alone
+            else:  # there is no such action, or it belongs to one person
                 assert answer.status_code in NOT_THERE, "Acting on it takes another role."
     assert the_teams() == before
     assert {"deliveries/<uuid:pk>/response", "callbacks/<uuid:pk>/replay"} <= refused

@@ -1,5 +1,6 @@
-"""A delivery is the same row whether one statement or several steps store it. Changes count, too,
-that were made after the delivery's sender was read (docs/decisions/0066-a-verb-is-told-once.md)."""
+"""A delivery is the same row whether one statement or several steps store it. Changes that were
+made after the delivery's sender was read count, too
+(docs/decisions/0066-a-verb-is-told-once.md)."""
 
 from __future__ import annotations
 

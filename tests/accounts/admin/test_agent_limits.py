@@ -48,8 +48,8 @@ def test_a_limit_that_lowers_nothing_is_refused(
 
 
 def test_saving_the_page_writes_nothing_else(operator: Client, agent: Agent) -> None:
-    """If the page saved every column with the value that it had read, the stamp by which the agent
-    sweeps would be set back."""
+    """A page that saved every column would write old values back. The agent's newest cursor stamp
+    would then be lost."""
     with CaptureQueriesContext(connection) as asked:
         save(operator, agent, "10")
 

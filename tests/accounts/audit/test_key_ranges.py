@@ -21,7 +21,7 @@ def test_each_row_is_in_one_range(team: Team, at_once: int) -> None:
     for _ in range(7):
         record("lamp.lit", by=SYSTEM, of=team, team=team)
     last = AuditEvent.objects.latest("pk")
-    last.pk += 1_000_000  # a gap, as transactions leave it that were rolled back
+    last.pk += 1_000_000  # transactions that were rolled back leave such a gap
     last.save(force_insert=True)
     events = AuditEvent.objects.order_by("pk")
 
@@ -48,14 +48,15 @@ def test_a_range_is_split(team: Team) -> None:
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no other joins.")
 def test_a_sweep_reads_no_earlier_entries(db: None) -> None:
-    """PostgreSQL keeps the plan of a prepared statement. This plan was a join that read all entries
-    of the log for each thousand new events."""
+    """PostgreSQL keeps the plan of a prepared statement. With the kept plan, this statement read
+    all entries of the log for each thousand new events."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_nestloop = off; SET LOCAL enable_bitmapscan = off")
 
     plan = sweep.without_entry(KeyRange(after=57)).explain()
 
-    assert plan.count("(event_id > ") == 2  # entries, and those of version 0.2
+    # one for the log's entries, and one for those of version 0.2
+    assert plan.count("(event_id > ") == 2
 
 
 def entries_of(*chains: int) -> None:
@@ -83,7 +84,7 @@ def test_there_may_be_no_chains(db: None) -> None:
 
 
 def test_a_repair_removes_few_tiles_with_each_statement(logged: int) -> None:
-    tiles.append(9, [bytes(32)] * 700)  # damaged, as no entry belongs to these hashes
+    tiles.append(9, [bytes(32)] * 700)  # no entry belongs to these hashes
     before = LogTile.objects.count()
 
     with CaptureQueriesContext(connection) as queries:

@@ -1,4 +1,4 @@
-"""Version 0.2 signed tips and totals, and the manifest of its backups had them."""
+"""Version 0.2 signed the tips and totals of audit chains. The manifest of a backup had both."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def events() -> list[str]:
 def test_a_change_that_is_asked_for_while_another_is_confirmed_can_be_confirmed(
     alices: Person, alice: User
 ) -> None:
-    """The request had read the person before the other request changed the address."""
+    """One request reads the person, and then another request changes the person's address."""
     User.objects.filter(pk=alice.pk).update(email="alice@another.example.com")
 
     change = address_changes.ask(alice, NEW, at=database_now())

@@ -272,8 +272,7 @@ def test_without_a_mail_server_the_page_says_so(client: Client, alice: User, set
 def test_where_mail_is_printed_the_page_sends_no_one_to_their_inbox(
     client: Client, alice: User, settings: Any
 ) -> None:
-    """The page used to tell people to look for an e-mail, while the page of an invitation on the
-    same server said that the server sends no mail."""
+    """The page used to tell people to look for an e-mail, even on a server that sends no mail."""
     settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
     page = text_of(client.get(ask(client)["Location"]))

@@ -57,8 +57,8 @@ def test_it_is_turned_on_by_one_right_code(alice: User) -> None:
 
 
 def test_two_pages_that_set_it_up_make_one(phone: Authenticator) -> None:
-    """Otherwise the secret of the second page would be stored nowhere, and the codes from that
-    secret would be useless."""
+    """Both pages show the same secret. A second secret would be stored nowhere, and its codes would
+    be useless."""
     assert Authenticator(phone.user).codes is None
     assert phone.check(phone.code(AT))
 

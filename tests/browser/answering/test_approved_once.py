@@ -86,7 +86,7 @@ def test_what_was_approved_is_done_once_and_can_be_proved(
         digest=True,
     )
 
-    # A person reads it, approves it, and signs with a passkey.
+    # A person reads the delivery, approves it, and signs with a passkey.
     screen = open_browser(alice, accept_downloads=True)
     screen.context.add_init_script(SUGGESTS_NONE)
     Device(screen)
@@ -113,12 +113,13 @@ def test_what_was_approved_is_done_once_and_can_be_proved(
     )
     assert reported.returncode == ExitStatus.OK
 
-    # The page tells the person how it ended.
+    # The page tells the person how the refund ended.
     shown = screen.go(f"/deliveries/{receipt.delivery_id}/").inner_text("main")
     for line in ("Refund re_3F sent.", "by Refunds", "passkey"):
         assert line in shown
 
-    # The first download makes the receipt. After the next checkpoint it comes with its proof.
+    # The first download makes the receipt. The second download, after the next checkpoint, has the
+    # proof, too.
     for _ in range(2):
         with page.expect_download() as download:
             page.get_by_role("link", name="Download receipt").click()

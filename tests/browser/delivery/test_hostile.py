@@ -40,7 +40,7 @@ def test_hostile_content_is_inert_everywhere(
     screen.go("/")
     for delivery in deliveries:
         screen.go(f"/deliveries/{delivery.pk}/")
-    for delivery in deliveries[-2:]:  # these two elements hold all of it
+    for delivery in deliveries[-2:]:  # the last two deliveries have all of the hostile content
         screen.go(f"/deliveries/{delivery.pk}/?details=raw")
     screen.go(f"/deliveries/{deliveries[-1].pk}/edit")
 

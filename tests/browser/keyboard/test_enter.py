@@ -1,5 +1,5 @@
-"""Enter in a field or on a checkbox sends no answer: a browser presses the first button of the
-form, which may be another delivery's."""
+"""Enter in a field or on a checkbox sends no answer. A browser would press the first button of the
+form, and this button may belong to another delivery."""
 
 from __future__ import annotations
 

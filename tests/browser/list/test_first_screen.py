@@ -155,8 +155,8 @@ def test_the_notice_says_when_the_answer_is_sent(
 def test_a_deadline_leaves_its_row_all_other_room(
     open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
-    """A line that wraps asks for the width of all its parts. This used to cut off the texts beside
-    the line."""
+    """A line that wraps asks for the width of all its parts, so the texts beside the line used to
+    be cut off."""
     make_delivery(summary="Compared the ten closest competitors. " * 5, timeout_seconds=1500)
     page = open_browser(alice).go("/")
 

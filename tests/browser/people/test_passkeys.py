@@ -173,7 +173,7 @@ def test_a_cancelled_prompt_leaves_the_form_as_it_was(screen: Screen, device: De
     page = screen.page
     page.get_by_label("Name").fill("Second")
 
-    # This device already has a passkey, and Chromium reports that as soon as the person agrees.
+    # Chromium reports that this device already has a passkey, as soon as the person agrees.
     page.get_by_role("button", name=CREATE).click()
     expect(page.get_by_role("alert")).to_contain_text("already has a passkey")
     page.evaluate(

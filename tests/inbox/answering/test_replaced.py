@@ -1,5 +1,5 @@
-"""If a page was opened before a new version came, it answers nothing that the person has not
-seen."""
+"""A page that was opened before a new version came cannot answer the new version, which the person
+has not seen."""
 
 from __future__ import annotations
 

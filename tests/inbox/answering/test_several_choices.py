@@ -97,7 +97,7 @@ def test_choices_without_any_tick_are_not_sent(
 
     assert answer.status_code == 422
     assert "Choose at least one of the options, or “None of these”." in text_of(answer)
-    assert text_of(answer).count("None of these") == 3  # both buttons, too
+    assert text_of(answer).count("None of these") == 3  # once in the error, and on both buttons
     assert "My words." in answer.content.decode()
     assert not hasattr(Delivery.objects.get(), "response")
 

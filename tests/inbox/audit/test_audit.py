@@ -255,7 +255,8 @@ def test_the_page_takes_few_queries_for_any_length(
     for _ in range(60):
         record("agent.paused", by=SYSTEM, of=agent, team=team)
 
-    # Three of them read the size of the log, its newest checkpoint, and the keys of checkpoints.
+    # Three of the queries read the size of the log, its newest checkpoint, and the keys of
+    # checkpoints.
     assert queries(event="agent.paused") == few <= 10
 
 

@@ -47,5 +47,5 @@ def test_every_setting_can_be_found(alices: Person) -> None:
     places = re.findall(r'<li><a href="([^"]+)"', alices.get("/go/").content.decode())
 
     assert {"/settings/rules/", "/settings/absence/"} < settings
-    # A link on the page of shortcuts leads to that page.
+    # The page of shortcuts has a link to this page of settings.
     assert settings - {"/settings/keyboard-shortcuts/"} <= set(places)

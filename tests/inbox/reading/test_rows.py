@@ -26,7 +26,7 @@ def buttons(person: Person, delivery: Delivery) -> list[str]:
 
 
 class _Names(HTMLParser):
-    """Collects the labels of boxes, buttons and links like them, up to the headline."""
+    """Collects the labels of the row's controls, without the headline that follows a colon."""
 
     def __init__(self, row: str) -> None:
         super().__init__()

@@ -204,7 +204,7 @@ def test_a_pasted_id_or_address_means_that_delivery(text: str) -> None:
 
 @pytest.mark.parametrize("mark", ["\u0301", "\u05b0", "\uff9e"])
 def test_a_word_of_combining_marks_is_read_at_once(mark: str) -> None:
-    """Sorting the marks takes the square of their number."""
+    """The time to sort the marks grows with the square of their number."""
     text = "café b" + f"{mark}\u0316" * 200_000 + " next"
 
     words = normalised(text)

@@ -1,4 +1,5 @@
-"""No other way to answer is open for a delivery that a person has to sign, and each says why."""
+"""A delivery that a person has to sign can be answered on its page only. Every other way to answer
+says why it refuses."""
 
 from __future__ import annotations
 

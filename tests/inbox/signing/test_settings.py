@@ -100,8 +100,8 @@ def test_the_page_of_a_passkey_shows_its_fingerprint(signing_alice: Signer) -> N
 def test_who_rejected_meanwhile_has_not_approved_when_the_setting_ends(
     team: Team, make_delivery: MakeDelivery, signing_alice: Signer, signing_bob: Signer
 ) -> None:
-    """An approval without a signature does not count while the setting is on, and a rejection
-    removes it all the same."""
+    """While the setting is on, an approval without a signature does not count. A rejection still
+    removes this approval."""
     delivery = make_delivery(irreversible=True, quorum=2)
     signing_alice.send(delivery)
     require(signing_alice, team)

@@ -1,5 +1,5 @@
-"""Every text of generated details is in sight on the real page as Chromium draws it, in light and
-dark, on a desktop and on a phone, with and without JavaScript, or the page says what it leaves out.
+"""Chromium shows every text of generated details, or the page says what it leaves out. The tests
+look at the page in light and dark, on a desktop and on a phone, with and without JavaScript.
 """
 
 from __future__ import annotations

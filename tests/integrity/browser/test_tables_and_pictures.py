@@ -1,4 +1,4 @@
-"""A table or a picture puts nothing out of sight unless the page shows a sign of it."""
+"""If a table or a picture puts something out of sight, the page shows a sign of it."""
 
 from __future__ import annotations
 

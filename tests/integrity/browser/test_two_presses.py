@@ -1,5 +1,5 @@
-"""A press or click that comes a moment too late answers no delivery that the person has not
-read."""
+"""A press or click that comes a moment too late does not answer the next delivery, which the person
+has not read."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ def test_an_agent_may_speak_one_version_only(
     assert answers == {spoken: -32001, refused: -32009}
 
 
-# Not a browser's ----------------------------------------------------------------------------------
+# Requests of browsers -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("slash", ["", "/"])

@@ -119,7 +119,7 @@ def test_an_idle_connector_is_woken_by_a_task_and_does_not_look_for_it(
         frame = idle_until(lambda: ask(card, caller_key, at=timezone.now()), key)
 
     assert frame["type"] == "task"
-    assert len(looks) <= 4  # before hello, after it, for the task, and for what it changed
+    assert len(looks) <= 4  # before hello, after hello, for the new task, and for the task's change
 
 
 @async_to_sync

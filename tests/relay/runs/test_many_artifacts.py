@@ -1,4 +1,4 @@
-"""A result brings many artifacts at once, and takes no more statements for them."""
+"""A result with many artifacts takes no more statements than a result with a few."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_result_takes_the_same_statements_for_any_number_of_artifacts(
         assert task.artifacts.count() == number
         assert [event.generation for event in task.events.order_by("pk")] == [*range(1, number + 4)]
 
-    assert counted[1] <= counted[0] + 5  # further batches of rows
+    assert counted[1] <= counted[0] + 5  # more rows need more batches
 
 
 def test_artifacts_with_one_id_in_one_result_are_one(

@@ -42,7 +42,7 @@ def texts_of(task: Task, name: str = "log") -> list[str]:
 def test_each_event_of_an_artifact_in_pieces_has_the_whole_artifact(
     task: Task, connector: FakeConnector, frame: Frame
 ) -> None:
-    """A receiver needs no earlier piece and waits for no last one."""
+    """A receiver needs neither the earlier pieces nor the last piece."""
     for n, text in enumerate("abc", 1):
         more = piece(text, lastChunk=text == "c")
         assert connector.send_frame("progress", **of(frame), **more, n=n) == []

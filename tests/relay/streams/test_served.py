@@ -33,8 +33,8 @@ def server() -> Iterator[Server]:
 
 
 class Follower:
-    """Follows a task in a thread as a careful client would. When the stream is cut off, it comes
-    back with the last id that it has."""
+    """Follows a task in a thread as a careful client would. When the stream is cut off, the client
+    reconnects with the last id that it has."""
 
     def __init__(self, server: Server, card: Card, caller_key: CallerKey, task: Task) -> None:
         self.url = f"{server.origin}/{card}"

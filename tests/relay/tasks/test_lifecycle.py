@@ -253,7 +253,7 @@ def test_a_caller_gets_changes_but_not_the_state_it_just_received(
 def test_the_reply_policy_decides_who_resumes_a_task(
     card: Card, caller_key: CallerKey, key: ApiKey, policy: str
 ) -> None:
-    """Where people are asked, a caller's message is stored and answers nothing."""
+    """If only people may reply, a caller's message is stored and does not answer the question."""
     card.reply_policy = policy
     connector = FakeConnector(key)
     task = paused(card, caller_key, connector, "input_required")

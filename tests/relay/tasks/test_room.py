@@ -98,7 +98,7 @@ def test_a_message_of_a_result_that_overfills_its_task_fails_its_run(
     newer: Caller, key: ApiKey
 ) -> None:
     """The message of a result used to be counted, but its size was not checked, so a task could
-    hold any number."""
+    hold any number of bytes."""
     task = newer.send("Hi")["id"]
     connector = FakeConnector(key)
     frame = connector.run(at=after(1))
@@ -193,7 +193,7 @@ def test_messages_leave_room_for_the_results_of_the_runs_that_wait(
 def test_a_task_without_room_for_messages_asks_nothing_more(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """An agent that asks again after each answer of a rule would never end."""
+    """Without this limit, an agent could ask again after each answer of a rule, forever."""
     connector = FakeConnector(key)
     task = ask(card, caller_key, "Hi")
     add_messages(task, room.MAX_MESSAGES - 3)

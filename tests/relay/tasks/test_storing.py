@@ -123,7 +123,8 @@ def test_a_queue_that_is_nearly_full_is_counted_under_the_lock(
 def test_messages_do_not_wait_for_each_other_and_the_limit_is_exact(
     card: Card, caller_key: CallerKey
 ) -> None:
-    """The third message waits for the first, which has not committed, and is not stored."""
+    """The first message has not committed. The third message waits for the first one, and is not
+    stored."""
     before = sending.send(card, caller_key, INCOMING, at=timezone.now())
     queue_runs(before, queue.exact_count_from() - 2)
 

@@ -136,7 +136,7 @@ def test_an_empty_chunked_body_has_no_reason(caller: AgentClient) -> None:
 
 
 def test_an_answered_delivery_is_not_withdrawn(caller: AgentClient, bob: User) -> None:
-    """Not even while the answer is held: the person has decided."""
+    """A held answer counts, too, because the person has decided."""
     pk = caller.deliver()
     answer(pk, bob)
 

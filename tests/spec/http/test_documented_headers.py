@@ -59,7 +59,7 @@ def observer(caller: AgentClient) -> Observer:
 
 
 def fail_for_keys(execute: Any, sql: str, *rest: Any) -> Any:
-    """Fails as a statement does that another transaction has locked out, if it is about a key."""
+    """Fails each statement about a key as if another transaction held the lock."""
     if ApiKey._meta.db_table in sql:
         raise OperationalError from DeadlockDetected()
     return execute(sql, *rest)

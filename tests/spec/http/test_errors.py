@@ -172,7 +172,7 @@ def test_404_costs_the_same_queries_for_all(
     caller: AgentClient, others: AgentClient, django_assert_num_queries: Any
 ) -> None:
     theirs = others.deliver()
-    caller.get("responses")  # notes the key's use, which happens once a minute
+    caller.get("responses")  # records the key's use, at most once a minute
 
     for path in [theirs, str(uuid.uuid4()), "17"]:
         with django_assert_num_queries(2):

@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time"),
 ]
 Made = TypeVar("Made")
-# An end that waits for a claim has not ended after this time.
+# The tests wait this long to see that the end of a right waits for a claim.
 A_MOMENT_SECONDS = 0.5
 ENDS: dict[str, tuple[str, Callable[..., object]]] = {
     "an agent's key is revoked": ("key", keys.revoke),
@@ -135,7 +135,7 @@ def test_the_right_ends_during_a_claim_that_locks_newer_versions(
 def test_a_claim_while_the_right_ends(
     ending: tuple[Claimant, Callable[[], object]], approved: Delivery, threads: ThreadPoolExecutor
 ) -> None:
-    """The end is being stored. The claim waits for it, and is refused."""
+    """The claim waits for the transaction that ends the right, and is then refused."""
     claimant, end = ending
     with transaction.atomic():
         end()

@@ -127,8 +127,8 @@ def test_a_revoked_key_delivers_nothing_afterwards(
 
 
 def test_rotations_during_deliveries_lose_none(caller: AgentClient, key: ApiKey) -> None:
-    """A rotation used to lock the key and then the agent, and a delivery the agent and then the
-    key. So a rotation and a delivery could each wait for the other."""
+    """A rotation used to lock the key first, and a delivery used to lock the agent first. So a
+    rotation and a delivery could each wait for the other."""
 
     def send() -> list[int]:
         return [retried(lambda: caller.post(caller.payload())).status_code for _ in range(8)]

@@ -60,7 +60,7 @@ def test_deliveries_follow_the_rules_of_their_moment(
     make_rule: MakeRule, key: ApiKey, team: Team, alice: User, bob: User
 ) -> None:
     """A change waits for the deliveries that began before it, and later deliveries see the change.
-    Each is assigned by one of the two versions, and to all people of that version."""
+    Each delivery is assigned by one of the two versions, and to all people of that version."""
     rule = make_rule(people=[bob])
     fields: Any = {"agent_id": key.agent.agent_id, "provider": "claude", "type": "output"}
     fields |= {"headline": "Report", "summary": "Ready."}

@@ -83,7 +83,7 @@ def ask(
 
 def keep_the_connection() -> None:
     """Keeps the connection after a request, so that the test's transaction goes on. Django's own
-    test client does the same, and undoes it after each of its requests."""
+    test client connects these handlers again after each of its requests."""
     request_started.disconnect(close_old_connections)
     request_finished.disconnect(close_old_connections)
 

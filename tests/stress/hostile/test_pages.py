@@ -107,7 +107,7 @@ def test_any_delivery_is_a_page_and_can_be_edited(
 
 
 def _cleaned(value: Any) -> Any:
-    """Returns the value without parts that every delivery is refused for, so that more deliveries
+    """Returns the value without the parts for which every delivery is refused. So more deliveries
     are stored and shown on pages."""
     text = json.dumps(value, allow_nan=True)
     for refused in (r"\\u0000", r"\\u[dD][89a-fA-F]..", r"-?\d{18,}[.\deE+]*", "NaN", "-?Infinity"):

@@ -245,7 +245,8 @@ def test_a_rule_that_is_off_approves_nothing_more(
 ) -> None:
     rule = make_answering_rule(on=True)
     make_delivery()
-    # The trial is recorded while the rule is on, and is due.
+    # This run records the trial while the rule is on. No approval is made yet, so the trial stays
+    # due.
     run_rules(at=timezone.now(), at_once=0)
     assert Trial.objects.get().due_at is not None
 

@@ -40,7 +40,8 @@ def test_a_picture_is_written_again(format: str, options: dict[str, Any], media_
 
 @pytest.mark.parametrize(("lossless", "media_type"), [(False, "image/jpeg"), (True, "image/png")])
 def test_metadata_does_not_change_the_format_of_a_webp(lossless: bool, media_type: str) -> None:
-    """Metadata makes an extended file. As a PNG, a photograph used to take five times the room."""
+    """Metadata turns a WebP into an extended file. Wake used to store such a photograph as a PNG,
+    which takes five times the room."""
     exif = Image.Exif()
     exif[0x010E] = "taken-at-home"
     sent = drawn("WEBP", exif=exif, lossless=lossless)

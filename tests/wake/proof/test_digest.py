@@ -1,4 +1,4 @@
-"""The digest of a delivery (docs/protocol.md, Digest)."""
+"""The digest of a delivery covers what a person approves (docs/protocol.md, Digest)."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_a_connection_for_every_request_is_a_warning(
         "OPTIONS": options,
         "CONN_MAX_AGE": age,
     }
-    # Django warns of another DATABASES, whose open connections would stay.
+    # Django warns if a test replaces DATABASES, because open connections would stay.
     monkeypatch.setitem(production.DATABASES, "default", database)
 
     assert warnings_of(deploy=True) == codes

@@ -70,7 +70,7 @@ def test_both_formats_are_taken_and_logged_in_one_line(
         ("http://[", "something else"),
         ("a\nb", "something else"),
         ("", "something else"),
-        # Normalising the host takes the square of its length, which is minutes.
+        # The time to normalise a host grows with the square of its length, here to minutes.
         ("https://a" + "\u0301\u0316" * 200_000, "https"),
     ],
 )

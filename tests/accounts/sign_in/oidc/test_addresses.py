@@ -1,5 +1,5 @@
 """An address that the provider verified counts as it is written. The forms of Wake read many
-spellings as one address, so they must not decide which account an address belongs to."""
+spellings as one address, so no form may decide which account an address belongs to."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """A provider, or a stranger in its place, can do no harm: no wrong token signs anyone in, and no
-page is an error."""
+page fails."""
 
 from __future__ import annotations
 
@@ -311,7 +311,7 @@ def test_a_code_of_another_attempt_is_refused(provider: MockProvider, client: Cl
 
 
 def test_an_answer_of_another_provider_is_refused(provider: MockProvider, client: Client) -> None:
-    """RFC 9207, mix-up."""
+    """RFC 9207 describes this attack, the mix-up."""
     provider.answer_issuer = "https://evil.example"
     assert_refused(client, visit(client))
 

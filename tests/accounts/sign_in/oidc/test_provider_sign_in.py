@@ -162,7 +162,7 @@ def test_cancelling_there_is_a_calm_page(provider: MockProvider, client: Client)
 
 @pytest.fixture
 def secret(provider: MockProvider, client: Client, team: Team) -> str:
-    """Nora belongs to a team that requires a second step, and has set one up."""
+    """Nora's team requires a second step, and she has set up an app for it."""
     visit(client)
     nora = User.objects.get(email="nora@corp.example")
     Membership.objects.create(team=team, user=nora, role="reviewer")

@@ -15,7 +15,7 @@ from tests.fixtures.strict_client import Client
 
 @pytest.fixture
 def phone(alice: User) -> Authenticator:
-    """Holds a passkey of Alice that several devices share."""
+    """Returns a phone with a passkey of Alice. The passkey is on several of her devices."""
     device = Authenticator()
     add_passkey(browser_at_localhost(alice), device)
     return device

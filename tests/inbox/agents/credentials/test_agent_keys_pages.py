@@ -333,7 +333,7 @@ def test_a_former_owner_is_shown_no_secret(
 
 
 def _loses_the_team(user: User, becomes: str | None) -> Callable[..., Any]:
-    """Takes the role away as the transaction begins, which a test sees as a savepoint."""
+    """Takes the role away as the transaction begins. In a test, the transaction is a savepoint."""
 
     def run(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith("SAVEPOINT"):

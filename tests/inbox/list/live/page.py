@@ -48,8 +48,7 @@ class OpenPage:
         return event
 
     async def silence(self) -> str | None:
-        """Returns HEARTBEAT if nothing but some heartbeats comes. Otherwise returns the event that
-        came."""
+        """Returns HEARTBEAT if only heartbeats come. Otherwise returns the event that came."""
         for _ in range(HEARTBEATS_OF_SILENCE):
             if (event := await self._next()) != HEARTBEAT:
                 return event

@@ -33,8 +33,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "LOOK_OFTEN_SECONDS", 60)  # so that only notifications wake it
-    # Silence is known by its heartbeats, which come every 15 seconds.
+    monkeypatch.setattr(changes, "LOOK_OFTEN_SECONDS", 60)  # only notifications wake the stream
+    # The test knows from heartbeats that a stream is silent. By default one comes every 15 seconds.
     monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.2)
 
 
@@ -173,7 +173,7 @@ def test_a_session_that_ends_ends_its_stream(
 def test_a_session_that_ends_is_noticed_without_an_event(
     alices: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "LOOK_OFTEN_SECONDS", 0.05)  # not only notifications wake it
+    monkeypatch.setattr(changes, "LOOK_OFTEN_SECONDS", 0.05)  # the stream also looks by itself
 
     assert listen(alices, lambda: alices.client.post("/logout/")) == [None]
 

@@ -1,4 +1,4 @@
-"""Provides channels that reach a real server, and the work of both jobs at any instant."""
+"""Provides channels that reach a real server, and runs both jobs at any instant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notifications about deliveries that are assigned to some people."""
+"""Only the people to whom a delivery is assigned are notified about the delivery."""
 
 from __future__ import annotations
 

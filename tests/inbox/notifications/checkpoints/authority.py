@@ -59,7 +59,7 @@ class Authority:
         return (self.folder / "reply").read_bytes()
 
     def stamp_of(self, text: bytes) -> bytes:
-        """Returns the stamp of a text that no one asked about."""
+        """Returns a stamp of this text, made without a query from Wake."""
         (self.folder / "text").write_bytes(text)
         self.openssl("-query", "-data", "text", "-sha256", "-cert", "-out", "other")
         return self.stamp((self.folder / "other").read_bytes())

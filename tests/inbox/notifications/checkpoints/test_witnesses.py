@@ -1,4 +1,5 @@
-"""Witnesses cosign checkpoints, which are consistent with those that they have seen."""
+"""A witness cosigns a checkpoint that is consistent with the earlier checkpoints that the witness
+has seen."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ Send = Callable[[], int]
 
 
 class Served:
-    """Serves a witness over HTTP, which knows the key of this log."""
+    """Serves a witness over HTTP. The witness knows the key of this log."""
 
     def __init__(self, receiver: Receiver, log_key: str) -> None:
         self.receiver, self.witness = receiver, Witness(log_key=log_key)

@@ -66,8 +66,8 @@ def test_approve_and_reject_at_once(
         lambda: press("approved", message),
     )
 
-    # Two presses of one button in the same second may have the same bytes, and then they count
-    # once.
+    # Two presses of one button in the same second may have the same bytes. Requests with the same
+    # bytes count once.
     assert set(codes) <= {200, 403}
     assert Response.objects.count() == answers() == 1
     update()

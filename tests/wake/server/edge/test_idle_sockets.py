@@ -18,7 +18,7 @@ from wake.server.run import roles
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
-# There are more than threads, and more than the 1,024 connections that granian takes by default.
+# The server has fewer threads, and granian takes only 1,024 connections by default.
 IDLE = 1_100
 BODY_SECONDS = 1.0  # ten seconds in production; a test waits until they have passed
 ANNOUNCED = {
