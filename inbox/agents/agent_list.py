@@ -19,7 +19,7 @@ from pages.times import midnight, when
 
 PAGE = 100
 LAST_PAGE = 10_000
-MAX_DIGITS = 9  # of a page number; Python refuses to read more than 4,300 digits
+MAX_DIGITS = 9  # of a page number; int() raises ValueError above 4,300 digits
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ MAX_REMEMBERED = 10
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """Holds the deliveries that one click on "Got it" acknowledged. With `are_failures`, the
+    """Holds the deliveries that one click on "Got it" acknowledged. `are_failures` is True if the
     actions of these deliveries had failed after an approval."""
 
     ids: tuple[UUID, ...]

@@ -12,8 +12,8 @@ WORDS: dict[str, str] = {
     Place.BULK: "together with others",
     Place.SLACK: "in Slack, without opening it",
 }
-# Beside an answer in a list. An unsigned answer on the delivery's page needs no such word, and
-# neither does a rule's answer, which names the rule.
+# The words beside an answer in a list. An unsigned answer on the delivery's page needs no words. A
+# rule's answer needs none either, because the list names the rule.
 SHORT: dict[str, str] = {
     Place.PASSKEY: "signed with a passkey",
     Place.LIST: "answered in the list",

@@ -57,8 +57,8 @@ class EventFilter:
 
     @property
     def needs_scan(self) -> bool:
-        """Returns whether the filter has anything besides times. If it has, one page may have to
-        scan many events."""
+        """Returns whether the filter has anything besides times. With such a filter, one page may
+        have to scan many events."""
         return bool(self.actor or self.event or self.agent_pk)
 
     def in_period(self, rows: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:

@@ -184,7 +184,9 @@ EVENTS = {
         "Receipt key rotated", "receipt keys rotated", does("made a new key for receipts")
     ),
     "receipt_key.cut": Words(
-        "Receipt key cut", "receipt keys cut", does("cut a key for receipts, which others had")
+        "Receipt key cut",
+        "receipt keys cut",
+        does("cut a key for receipts, because another party had it"),
     ),
     "log_key.rotated": Words(
         "Log key rotated", "log keys rotated", does("made a new key for checkpoints of the log")
@@ -199,7 +201,7 @@ EVENTS = {
     "channel.changed": Words(
         "Channel changed",
         "channels changed",
-        does("changed what a channel tells"),
+        does("changed what a channel sends"),
     ),
     "channel.removed": Words(
         "Channel removed",

@@ -167,7 +167,8 @@ def _place(request: PersonRequest) -> Place:
 def _sight(request: PersonRequest, delivery: Delivery) -> Sight | None:
     """Returns where the form was, and which parts that place did not show. Returns None if the
     delivery may not be answered there. A form without a place counts as the delivery's page. The
-    form names the view of the details. The editor shows the inputs among the details."""
+    view of the details comes from the form. The editor's form has `edited_as`, and the editor shows
+    the inputs among the details."""
     opened_at = in_sight.first_opened([delivery.pk], by=request.user).get(delivery.pk)
     if _place(request) == Place.LIST:
         is_whole = in_sight.is_whole_in_a_row(delivery)

@@ -38,7 +38,7 @@ from pages.page import page
 from wake.models import Delivery
 from wake.proof.signatures import Signature, Statement, challenge_of, statement_of
 
-# The sentences of sign-in name the password, which signs no answer.
+# Sign-in suggests the password instead, but a password cannot sign an answer.
 REFUSALS: dict[type[PasskeyRefused], str] = {
     NotVerified: "Your device didn't check that it's you, by fingerprint, face or PIN. Try again.",
     PasskeyCopied: "This passkey was refused, because another device seems to have a copy of it. "
@@ -49,8 +49,8 @@ REFUSALS: dict[type[PasskeyRefused], str] = {
 @require_POST
 @page
 def offer_signature(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Answers with the options for the browser. Their challenge stands for the answer in the
-    form."""
+    """Returns the options with which the browser asks for a passkey. Their challenge is bound to
+    the answer in the form."""
     delivery = find_delivery(request.user, pk)
     if not may_answer(request.user, delivery.team_id):
         raise PermissionDenied(NotAllowed.__doc__)

@@ -15,8 +15,7 @@ from wake.models import Claim, Delivery, Outcome, Response
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Holds one step: Holds one step: its words (`You approved` or `done`), its time, and the
-    agent's summary."""
+    """Holds one step: its words (`You approved` or `done`), its time, and the agent's summary."""
 
     words: str
     at: datetime

@@ -79,8 +79,8 @@ class SyntheticTeam:
         agent.activity_us = max(agent.activity_us, microseconds(delivery.activity_at))
 
     def _delivery(self, number: int, progress: float) -> Delivery:
-        # All times of a delivery have the same microseconds, which differ between deliveries,
-        # because the cursor stamps of an agent must be unique.
+        # All times of a delivery have the same microseconds, and other deliveries have other
+        # microseconds, because the cursor stamps of an agent must be unique.
         created_at = self.until - SPAN * (1 - progress)
         created_at = created_at.replace(microsecond=number % 1_000_000)
         agent = self._agent(progress)

@@ -75,8 +75,7 @@ class SyntheticTexts:
         return self.random.choice(self.paragraphs)[:140].rpartition(" ")[0].capitalize() + "."
 
     def details_json(self, *, is_old: bool, number: int) -> str | None:
-        """Returns details: Returns None, markdown or an object. One result in two thousand is
-        long."""
+        """Returns details: None, markdown or an object. One result in two thousand is long."""
         draw = self.random.random()
         if draw < 0.25:
             return None

@@ -46,8 +46,8 @@ class IndexedUntil(ReadUntil):
         related_name="indexed_until",
         db_constraint=False,
     )
-    # True if details and answers are indexed, which they are not while they are encrypted. The
-    # second field says how far everything is indexed again after encryption was switched on or off.
+    # False while content is encrypted, because details and answers are then not indexed. The second
+    # field says how far everything is indexed again after encryption was switched on or off.
     has_content = models.BooleanField(default=True, db_default=True)
     again_until_us = models.BigIntegerField(default=0, db_default=0)
 

@@ -12,8 +12,8 @@ HOURS_A_DAY = 24
 
 
 def next_digest(preferences: Preferences, zone: tzinfo, *, after: datetime) -> datetime | None:
-    """Returns when the next digest is due, or None if the person wants none. Digests within quiet
-    hours are due when those end, so several become one."""
+    """Returns when the next digest is due, or None if the person wants none. A digest within quiet
+    hours is due when the quiet hours end, so several digests become one."""
     slot = next(_slots(preferences, zone, after), None)
     return None if slot is None else preferences.after_quiet_hours(slot, zone)
 

@@ -23,9 +23,9 @@ from wake.models import Delivery, DeliveryQuerySet
 # 120 characters can become a thousand.
 LONGEST_HEADLINE = 120
 LONGEST_SUMMARY = 160
-# A page of several deliveries does not show these columns, so each must have the value given here.
-# A row and a message also do not show the columns of IS_BARE. Checking the condition loads no large
-# column.
+# A page of several deliveries does not show these columns, so each column must have the value given
+# here. Rows and messages do not show the columns of IS_BARE either. Checking the condition loads no
+# large column.
 CAN_BE_SHOWN_TOGETHER = Q(
     callback_webhook="",
     extensions={},
@@ -52,13 +52,13 @@ def with_can_be_shown_together(rows: DeliveryQuerySet) -> DeliveryQuerySet:
 
 
 def with_is_bare(rows: DeliveryQuerySet) -> DeliveryQuerySet:
-    """Adds `is_bare`: whether only headline and summary are to be read."""
+    """Adds `is_bare`: whether a delivery has nothing to read besides its headline and summary."""
     return rows.annotate(is_bare=ExpressionWrapper(IS_BARE, output_field=BooleanField()))
 
 
 def is_bare(delivery: Delivery) -> bool:
-    """Returns whether only headline and summary are to be read. Makes a query, unless the delivery
-    was loaded `with_is_bare`."""
+    """Returns whether there is nothing to read besides headline and summary. Makes a query, unless
+    the delivery was loaded `with_is_bare`."""
     if not hasattr(delivery, "is_bare"):
         return Delivery.objects.filter(IS_BARE, pk=delivery.pk).exists()
     return bool(delivery.is_bare)

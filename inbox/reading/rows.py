@@ -23,7 +23,7 @@ from inbox.reading.readings import with_reading
 from wake.assignment.assigned import Assigned, assigned_to, in_words
 from wake.models import Delivery, DeliveryQuerySet, Response, Vote
 
-# A row shows none of these, and the first one may have 256 kB.
+# A row shows none of these columns, and the first one may have 256 kB.
 UNUSED_COLUMNS = ("details_json", "extensions", "assumption", "callback_webhook")
 
 

@@ -125,8 +125,8 @@ def snoozed(user: User, *, at: datetime) -> list[Snooze]:
 
 
 def confirmation(row: Snooze, *, at: datetime) -> str:
-    """Returns `Back tomorrow at 9:00.`, and the reason if its close deadline brings it back
-    earlier."""
+    """Returns `Back tomorrow at 9:00.` If a close deadline brings the delivery back earlier, also
+    returns this reason."""
     delivery = row.delivery
     text = f"Back {when(row.until, now=at)}."
     if delivery.expires_at is None or delivery.is_past_deadline(at):

@@ -94,7 +94,7 @@ class RenderedDetails:
     may_be_formatted: bool = False
     is_json: bool = False  # True if `plain` is JSON
     left_out: tuple[str, ...] = ()
-    has_all_text: bool = True  # True even if only files are left out
+    has_all_text: bool = True  # False only if text is left out; files do not count
 
     @property
     def is_long(self) -> bool:

@@ -76,8 +76,8 @@ class Files:
 
     @property
     def key(self) -> str:
-        """Returns a cache key for everything except the details that the rendered page depends
-        on."""
+        """Returns the part of the cache key that identifies the delivery and its blobs. Rendered
+        details depend on these and on the text of the details."""
         return ":".join(map(str, [self.delivery_id, *sorted(self.blobs)]))
 
 

@@ -44,8 +44,8 @@ def create_index(using: str, **_: Any) -> None:
 
 
 def optimize(connection: Any) -> None:
-    """Removes deleted words from the index, which FTS5 only marks as deleted. Takes a second or two
-    for a hundred thousand deliveries."""
+    """Removes deleted words from the index. Until then, FTS5 only marks these words as deleted.
+    Takes a second or two for a hundred thousand deliveries."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute(

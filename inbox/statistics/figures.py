@@ -135,7 +135,7 @@ def with_provider(agents: QuerySet[Agent]) -> QuerySet[Agent]:
 
 def days_of(agent: Agent, *, at: datetime, count: int = DAYS) -> list[Day]:
     """Returns the days, oldest first. The database counts by quarters of an hour, because the
-    offset of every time zone from UTC is in whole quarters: a local day is a sum of those."""
+    offset of every time zone from UTC is in whole quarters. So a local day is a sum of quarters."""
     start = first_day(at, count=count)
     rows = (
         delivered_since(start)

@@ -30,7 +30,7 @@ LONGEST_PHRASE = 60  # characters that fit beside the answer
 def details(
     context: Context, delivery: Delivery, name: str = "details", *, inputs_apart: bool = False
 ) -> dict[str, Any]:
-    """Renders an agent's details, as the only tag that may. `name` is the frame's id. A page that
+    """Renders an agent's details. No other tag may do this. `name` is the frame's id. A page that
     shows the inputs itself passes `inputs_apart`."""
     asked_for = context["request"].GET.get("details", "")
     rendered = safe_details.render(

@@ -13,7 +13,7 @@ from django.conf import settings
 
 from accounts.models import Agent
 
-# Each file works as it is, for this agent and this server.
+# The snippets are complete files with this example id and origin, which fill() replaces.
 EXAMPLES = re.compile(r"[\"']research-agent-01[\"']|https://wake\.example\.com")
 
 

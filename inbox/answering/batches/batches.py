@@ -140,7 +140,7 @@ def send(
     own_deliveries = Delivery.objects.for_person(by).select_related("team").defer(*UNUSED_COLUMNS)
     deliveries = own_deliveries.in_bulk([choice.pk for choice in all_choices])
     read = [choice.pk for choice in all_choices if choice.is_read and choice.pk in deliveries]
-    opened_at = first_opened(deliveries, by=by)  # before the next line marks them as read
+    opened_at = first_opened(deliveries, by=by)  # before mark_many_read() stores new openings
     mark_many_read(read, by=by, at=at)
     results = []
     for choice in filter(attrgetter("status"), all_choices):

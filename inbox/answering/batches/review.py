@@ -25,10 +25,10 @@ from inbox.search.filter_state import read_ids
 from pages.characters.invisible import reveal_value
 from wake.models import Delivery, Response
 
-# In characters: as much as a page can format quickly, and as a person can read at once.
+# In characters. A page must format the details quickly, and a person reads them in one go.
 MAX_DETAILS = 10_000
 MAX_DETAILS_TOGETHER = 80_000
-# The columns that an item shows besides those of a row.
+# An item shows these columns in addition to the columns of a row.
 CONTENT = ("details_json", "assumption")
 ANSWERS = {Response.Status.APPROVED, Response.Status.REJECTED}
 

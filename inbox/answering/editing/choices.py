@@ -74,8 +74,8 @@ def all_clicked(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def undecided(original: Original) -> str:
-    """Returns the reason if the proposal cannot be approved because the agent recommends no option;
-    otherwise returns an empty text. A `multiple` choice may stay open if another choice is made."""
+    """Returns why the proposal cannot be approved if the agent recommends no option. Otherwise
+    returns an empty text. A `multiple` choice may stay open if another choice is made."""
     choices = choices_of(original).values()
     proposed = {each.name: each.value or ([] if each.is_multiple else None) for each in choices}
     try:

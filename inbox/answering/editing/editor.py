@@ -49,9 +49,9 @@ class Editor:
 
 
 def begin(delivery: Delivery, draft: Draft | None, data: Mapping[str, Any]) -> Editor:
-    """Starts from the person's draft, or else from the agent's content, with the options and the
-    feedback from the delivery's page (`data`). An input shows the text that was typed into it, even
-    if the text is not a valid value yet."""
+    """Starts from the person's draft, or from the agent's content if there is no draft. Adds the
+    options and the feedback from the delivery's page (`data`). An input shows the text that was
+    typed into it, even if the text is not a valid value yet."""
     original = Original.of(delivery)
     content = (draft.edited_json if draft else None) or original.json
     content = _with_inputs(original, content, data)

@@ -35,8 +35,8 @@ LINES, YES_OR_NO, NOTHING = "lines", "yes-or-no", "nothing"
 SEVERAL = "several"
 INPUTS = {LONG: LINES, BOOLEAN: YES_OR_NO}
 MAX_FIELDS = 12
-# In letters of the greatest width, on the narrowest phone. An input would hide the end of a longer
-# text, but a text area does not.
+# The number of the widest letters that fit the narrowest phone. An input would hide the end of a
+# longer text, but a text area does not.
 ONE_LINE = 24
 MAX_ROWS = 20
 NOT_AN_OPTION = "Choose one of the options."
@@ -83,8 +83,8 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """Holds the value that an edit begins with. The value is all of the agent's content. But if
-    blocks in the content ask for values, the value has only the values that the blocks propose.
+    """Holds the value that an edit begins with. Without blocks that ask for values, the value is
+    all of the agent's content. With such blocks, the value has only what the blocks propose.
 
     `controls` maps each name to its block. `is_proposal` is True if the details contain more than
     the proposal.

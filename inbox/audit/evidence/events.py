@@ -1,5 +1,5 @@
-"""Writes the audit events about the deliveries of an export, and about the rules that decided or
-assigned them, without the network addresses."""
+"""Writes the audit events of an export, without network addresses. The events are about the
+deliveries, and about the rules that answered or assigned the deliveries."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from database.encryption import Unreadable
 
 NO_KEY = "The encryption key that it was stored with is gone."
-NOT_STORED = "The version of Wake that stored this answer did not store it."
+NOT_STORED = "The version of Wake that stored this answer did not store this part."
 REMOVED = "The account of the person was removed. A number stands for them."
 UNKNOWN_ROLE = "The audit does not say which role they had at that time."
 NOT_FINAL = "The answer could still be taken back when the export was made."

@@ -51,8 +51,8 @@ class Roles:
 
 def roles_of(team: Team, *, until: datetime) -> Roles:
     """Reads the team's events about its members, in two queries and one for the people's names.
-    Events of earlier versions do not name the person. Then the name comes from the membership, if
-    the membership still exists."""
+    Events of earlier versions do not identify the person. For these events, the membership
+    identifies the person, if the membership still exists."""
     names = [*BEGINNINGS, *ENDS, *CHANGES]
     events = AuditEvent.objects.filter(team_id=team.pk, event__in=names, at__lt=until)
     history = _History()
@@ -134,8 +134,8 @@ class _History:
             self._begin(former, Membership.Role.REVIEWER, event.at, before=Membership.Role.OWNER)
 
     def _owner(self, event: AuditEvent) -> str:
-        """Returns the membership of the former owner, whom events of earlier versions only
-        name."""
+        """Returns the membership of the former owner. Events of earlier versions have only the
+        owner's name, and no id."""
         owners = [pk for pk, held in self._open.items() if held.role == Membership.Role.OWNER]
         return next((pk for pk in owners if self._people.get(pk) == event.actor_id), "")
 

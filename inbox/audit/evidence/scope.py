@@ -57,9 +57,9 @@ def ids_of(scope: Scope, *, limit: int) -> list[UUID]:
 
 
 def batches_of(ids: Sequence[UUID]) -> Iterator[tuple[list[Delivery], list[UUID]]]:
-    """Yields the deliveries in this order, a few at a time, with their answers, claims, rules,
-    votes, outcomes and files, and the ids of those that do not exist any more. Makes the same
-    number of queries for each batch."""
+    """Yields a few deliveries at a time, in this order, and the ids of deliveries that do not exist
+    any more. Each delivery is loaded with its answer, claim, rules, votes, outcomes and files.
+    Makes the same number of queries for each batch."""
     for start in range(0, len(ids), AT_ONCE):
         wanted = ids[start : start + AT_ONCE]
         rows = Delivery.objects.select_related(

@@ -19,7 +19,7 @@ from pages.characters.directions import isolated
 from pages.characters.invisible import reveal_value
 
 LONGEST_TEXT = 20_000  # characters of the details on the page; the record has the rest
-# No character of this text is escaped in HTML.
+# This text must contain no character that HTML escapes, because escaping would change the style.
 STYLE = (
     ":root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}"
     "body{max-width:60rem;margin:2rem auto;padding:0 1rem}"

@@ -23,8 +23,9 @@ from wake.signals import inbox_topic
 NEWS = Q(event__in=["delivery.received", *ENDINGS, *REOPENINGS]) | Q(
     event="delivery.outcome", detail__status=Outcome.Status.FAILED.value
 )
-# Each look reads the events of this time again, because a transaction may commit after one that
-# began later. The time is longer than the time between two looks, so that no look misses an event.
+# Each look reads the events of the last minute, even if an earlier look has read them, because a
+# transaction may commit after one that began later. A minute is longer than the time between two
+# looks, so no look misses an event.
 RECENT = timedelta(minutes=1)
 MAX_RECENT = 100
 # Without a notification, changes are looked up at these intervals, because a notification may be

@@ -116,7 +116,8 @@ class _Hunk:
     old: int
     new: int
     is_changing: bool = False
-    last_kind: str = ""  # of the previous line; a remark such as "\\ No newline" is about it
+    # The kind of the previous line. A remark such as "\\ No newline" is about that line.
+    last_kind: str = ""
     ended: frozenset[str] = frozenset()  # the kinds of lines that cannot follow such a remark
 
     @property

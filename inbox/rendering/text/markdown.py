@@ -38,7 +38,7 @@ TWICE = "twice"  # an address that is also the words of its link is shown once
 
 _BARE_LINK = re.compile(r"(?<![\w/])https?://[^\s<>\"'`\\|]{3,2000}", re.IGNORECASE | re.ASCII)
 _FOOTNOTE = re.compile(r"\[\^([^\]\s\[]{1,40})\]")
-_BLANKS_AROUND = re.compile(r" {1,3}\S[^\n]*\n?|[^\n]*[ \t]\n?")  # more blanks make it code
+_BLANKS_AROUND = re.compile(r" {1,3}\S[^\n]*\n?|[^\n]*[ \t]\n?")  # four blanks begin a code block
 _HUNK = re.compile(r"^@@ -[0-9]", re.MULTILINE)
 # The x of a task is shown as a ticked box.
 _SHOWN_OTHERWISE = re.compile(r"\[[xX]\]")
