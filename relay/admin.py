@@ -1,5 +1,5 @@
-"""Shows support which agents can be called, and with whose keys. Owners of the team change both on
-the pages of the agent."""
+"""Shows the support staff which agents can be called, and with whose keys. Owners of the team
+change the agents and the keys on the pages of the agent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CardAdmin(ReadOnlyAdmin):
 
 @admin.register(CallerKey)
 class CallerKeyAdmin(ReadOnlyAdmin):
-    """Shows support who owns a caller key."""
+    """Shows the support staff who owns a caller key."""
 
     fields = ("hint", "name", "team", "issued_by", *DATES)
     list_display = ("hint", "name", "team", *DATES)

@@ -22,8 +22,8 @@ from relay.protocol.parts import media_types
 from relay.protocol.versions import Version
 from relay.tasks import lifecycle, sending
 
-# Writing a task takes up to nine times its size in memory, so only a few long ones are written at a
-# time.
+# Writing a task takes up to nine times its size in memory, so only a few long tasks are written at
+# a time.
 LONG_TASK = 1_000_000  # bytes of a task
 ROOM_SECONDS = 10
 _room = threading.BoundedSemaphore(4)

@@ -96,9 +96,8 @@ def _send_from_cache(
     request: HttpRequest, handle: str, name: str, value: Any, *, size: int
 ) -> HttpResponse | None:
     """Sends a message with the card and the caller that this process remembers. Returns None if
-    this process remembers neither, or if the message cannot be stored with them. In both cases
-    nothing is stored, and the caller of this function reads card and caller again. Raises
-    throttles.TooManyRequests."""
+    this process does not remember them, or if sending fails. In both cases nothing is stored, and
+    the caller of this function reads card and caller again. Raises throttles.TooManyRequests."""
     entry = caller_cache.lookup(request, handle, name)
     if entry is None:
         return None

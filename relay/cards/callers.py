@@ -72,7 +72,7 @@ def touch(key: CallerKey, *, at: datetime) -> None:
     if key.last_used_at is None or key.last_used_at < since:
         unused = Q(last_used_at__isnull=True) | Q(last_used_at__lt=since)
         CallerKey.objects.filter(unused, pk=key.pk).update(last_used_at=at)
-        key.last_used_at = at  # the key may be in the cache
+        key.last_used_at = at  # keeps a cached key up to date
 
 
 def bearer_of(request: HttpRequest) -> str:

@@ -52,8 +52,8 @@ class RunUnknown(Exception):
 
 
 class ConnectorSession:
-    """Serves one connection of one key. `closes` is set once the connection must end, and has the
-    reason."""
+    """Serves one connection of one key. `closes` is None until the connection must end, and then
+    holds the code of the reason."""
 
     def __init__(self, key: ApiKey, *, transport: str, address: str = "") -> None:
         self.key = key
@@ -156,8 +156,8 @@ class ConnectorSession:
             self.closes = REPLACED
             return [error_frame("replaced", "Another connection of this machine took its place.")]
         # A heartbeat extends the leases of the runs that it lists. While a connector sends a long
-        # result, no heartbeat arrives, so the leases are extended here. Over polls they are
-        # extended here in any case, because polls arrive even while a long result is being sent.
+        # result, no heartbeat arrives, so the leases are extended here. Over polls, the leases are
+        # always extended here, because polls arrive even while a long result is being sent.
         if has_ending and (is_silent or self.transport == "poll"):
             run_queue.extend_begun(self.connector, at=at)
         frames = self._stop(to_stop, at=at) if has_to_stop else []

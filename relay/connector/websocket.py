@@ -104,7 +104,7 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
             await self.close(*self._ending)
 
     async def _look_when(self, woken: asyncio.Event) -> None:
-        """Sends new frames until the session ends. `woken` is set when there may be some."""
+        """Sends new frames until the session ends. `woken` is set when there may be new frames."""
         pinged_at = time.monotonic()
         while session := self._session:
             woken.clear()

@@ -27,7 +27,7 @@ Json = dict[str, Any]
 LARGE = 64 * 1024
 ROWS_AT_ONCE = 200  # rows in one statement
 GOOD_FOR = timedelta(days=1)
-SALT = "relay.tasks.blobs"  # do not change it: links in use depend on it
+SALT = "relay.tasks.blobs"  # never change this salt: links in use depend on it
 # In a link, this precedes the id of an artifact. Ids of files are UUIDs.
 ARTIFACT = "artifact "
 

@@ -153,7 +153,8 @@ class Run(models.Model):
     connector = models.ForeignKey(
         Connector, null=True, on_delete=models.SET_NULL, related_name="runs", db_index=False
     )
-    # When the connector was to stop the run, because the task was canceled or ended otherwise.
+    # When the connector was asked to stop the run, because the task was canceled or ended
+    # otherwise.
     cancel_asked_at = models.DateTimeField(null=True)
     cancel_told_at = models.DateTimeField(null=True)
     # The number of the last progress that was stored. A repeated one is ignored.

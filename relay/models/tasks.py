@@ -342,8 +342,8 @@ class Event(models.Model):
     artifact = models.ForeignKey(
         Artifact, null=True, on_delete=models.CASCADE, related_name="+", db_index=False
     )
-    # The piece: how many parts of the artifact, and the first one's place. Null means all parts, as
-    # in events of version 0.1.
+    # The piece of the artifact: the place of its first part, and the number of its parts. A null
+    # number means all parts, as in events of version 0.1.
     first_part = models.PositiveIntegerField(default=0, db_default=0)
     part_count = models.PositiveIntegerField(null=True)
     is_last_piece = models.BooleanField(default=False, db_default=False)

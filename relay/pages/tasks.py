@@ -33,7 +33,7 @@ MAX_LINKS = 20
 LINE = 120
 LONGEST_REQUEST = 1_000_000
 NO_TEXT = "No text"
-ROW_KEY = re.compile(r"[0-9]{1,18}", re.ASCII)  # fits a bigint; int() takes 4,300 digits at most
+ROW_KEY = re.compile(r"[0-9]{1,18}", re.ASCII)  # 18 digits fit a bigint
 
 
 @require_safe
@@ -108,7 +108,7 @@ def file(request: PersonRequest, pk: UUID, kind: str, row: int, number: int) -> 
 @require_safe
 @for_person
 def picture(request: PersonRequest, pk: UUID, kind: str, row: int, number: int) -> HttpResponseBase:
-    """Shows a file that is a picture, after writing it again."""
+    """Shows a file that is a picture. The picture is re-encoded first."""
     content = _file_of(find_task(request, pk), kind, row, number).content
     return picture_response(request, content, digest_of(content))
 

@@ -1,8 +1,8 @@
-"""Lets pages of other sites read cards and linked files in a browser (CORS), and call agents, but
-only with a caller key.
+"""Lets pages of other sites read cards and linked files in a browser (CORS).
 
-Otherwise a page could use its visitor's network to call public agents that the page's own site
-cannot reach, such as the agents of a server on an internal network.
+These pages can also call agents, but only with a caller key. Otherwise a page could use its
+visitor's network to call public agents that the page's own site cannot reach, such as the agents of
+a server on an internal network.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ LONGEST_URL = 2_048
 FOR_PEOPLE = "wake"
 # In a task's metadata: the ids of the task's messages that the task's next runs will answer.
 WAITING_MESSAGES = "wakeWaitingMessages"
-# In a task's metadata: the digest of its question, and the nonce, unless the nonce would confirm a
-# caller's guess at something that the caller may not see.
+# In a task's metadata: the digest of its question, and the nonce. The nonce is left out if a caller
+# could use it to confirm a guess at hidden content.
 DIGEST = "wakeDigest"
 # In a task's metadata: how many people have to approve its question, and how many have approved.
 QUORUM = "wakeQuorum"
@@ -339,8 +339,8 @@ def _questions(tasks: Sequence[Task]) -> dict[UUID, Json]:
 
 def _digest(question: Mapping[str, Any]) -> Json:
     """Returns the digest and the nonce of a question. Leaves out the nonce if the question has the
-    words of a person or the agent's assumption, because a digest with its nonce confirms a guess,
-    and a caller may see neither the words nor the assumption."""
+    words of a person or the agent's assumption. A caller may see neither, and could confirm a guess
+    with a digest and its nonce."""
     digest = {"digest": question["content_hash"]}
     is_hidden = question["has_words_of_people"] or question["assumption"]
     if is_hidden or not question["nonce"]:

@@ -63,8 +63,8 @@ def wake_connectors(task: Task) -> None:
 
 
 def wake_connectors_soon(task: Task) -> None:
-    """Wakes the connectors of the task's agent. In other processes they wake a moment later if many
-    tasks come together."""
+    """Wakes the connectors of the task's agent. If many tasks come together, connectors of other
+    processes wake a moment later."""
     notify_soon(topic_of(task.agent_id))
 
 
@@ -115,9 +115,8 @@ def _queued(agent: Agent) -> int:
 def lease(connector: Connector, *, at: datetime) -> list[Run]:
     """Leases the oldest readable runs, as many as this connector and its agent have room for. Each
     lease counts as an attempt."""
-    # Transitions of tasks wait for the agent's lock. So the lock is not taken for a connector
-    # without room, because such a connector asks often. The lock is also not held while many runs
-    # are decrypted.
+    # Transitions of tasks wait for the agent's lock. A connector without room asks often, so the
+    # lock is not taken for it. The lock is also not held while many runs are decrypted.
     leased: list[Run] = []
     while room := _room(connector):
         ids = _oldest_readable(connector.agent, room)
@@ -266,8 +265,8 @@ def resume(
     queue. After the third attempt a run stays leased instead, so that its task fails when the lease
     ends: the run may be the cause of the connector's crashes.
 
-    `leases` are the leases under which it has the runs. Without `leases`, other online connectors
-    keep their runs.
+    `leases` are the leases under which this connector has the runs. Without `leases`, other online
+    connectors keep their runs.
 
     Renews the leases that had ended meanwhile, if no other connector took the run, and returns
     these runs. If the relay was away for longer than a lease, these are all runs.

@@ -16,7 +16,7 @@ RETRY_AFTER = 30  # seconds until a refused client asks again
 MAX_UNSENT = 64 * 2**20
 
 places = Places(MAX_UNSENT)
-# Anonymous callers together may have this fraction of a process's streams.
+# Anonymous callers together may have one in this many of a process's streams.
 _ANONYMOUS_SHARE = 2
 
 

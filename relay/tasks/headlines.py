@@ -7,8 +7,8 @@ import re
 from pages.characters.names import is_visible
 
 HEADLINE, SUMMARY = 120, 280
-# The rest of a text appears neither in the headline nor in the summary. A message may have 10 MB,
-# and `_LINK` takes quadratic time.
+# In characters. The rest of a longer text is in neither the headline nor the summary, because a
+# message may have 10 MB, and `_LINK` takes quadratic time.
 LOOKED_AT = 4_000
 
 # Markdown between the words of a line that is shown without formatting.

@@ -23,7 +23,8 @@ State = Task.State
 # A task with this many messages ignores the text of further progress reports. This is half of
 # room.MAX_MESSAGES; the other half is for callers, people and results.
 WORDS_WITHIN = 500
-# A task with this many events refuses further pieces of artifacts, because each is also a push.
+# A task with this many events refuses further pieces of artifacts, because each piece is also
+# pushed.
 PIECES_WITHIN = 2_000
 
 

@@ -11,11 +11,11 @@ MAX_MESSAGES = 1_000  # messages of one task, from all senders together
 
 
 class TaskIsFull(Exception):
-    """This task holds as much as one may: go on in a new one."""
+    """This task holds as much as a task may hold: continue in a new task."""
 
 
 class ContextIsFull(Exception):
-    """The tasks of this context hold as much as they may: begin a new one."""
+    """The tasks of this context hold as much as a context may hold: begin a new context."""
 
 
 def check_messages(task: Task) -> None:
@@ -33,7 +33,7 @@ def check_task(task: Task) -> None:
     """Raises TaskIsFull if the task holds more than its limit."""
     limit = settings.WAKE_MAX_TASK_BYTES
     if Task.objects.filter(pk=task.pk, stored_bytes__gt=limit).exists():
-        raise TaskIsFull(f"This task holds {limit:,} bytes, which is the most: go on in a new one.")
+        raise TaskIsFull(f"This task holds {limit:,} bytes, which is the most: use a new task.")
 
 
 def check_context(context: Context) -> None:
@@ -41,5 +41,5 @@ def check_context(context: Context) -> None:
     limit = settings.WAKE_MAX_CONTEXT_BYTES
     if (context.tasks.aggregate(all=Sum("stored_bytes"))["all"] or 0) > limit:
         raise ContextIsFull(
-            f"The tasks of this context hold {limit:,} bytes, which is the most: begin a new one."
+            f"The tasks of this context hold {limit:,} bytes, which is the most: use a new context."
         )
