@@ -177,7 +177,7 @@ def touch(key: ApiKey, *, at: datetime) -> None:
         ApiKey.objects.filter(pk=key.pk).filter(
             Q(last_used_at__isnull=True) | Q(last_used_at__lt=at - LAST_USED_EVERY)
         ).update(last_used_at=at)
-        key.last_used_at = at  # this object may be remembered
+        key.last_used_at = at  # keeps a remembered key up to date
 
 
 class _Remembered(NamedTuple):

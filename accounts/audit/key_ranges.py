@@ -17,7 +17,7 @@ class KeyRange(NamedTuple):
 
     def of(self, column: str) -> Q:
         """Returns the condition that this column is in the range. In an anti-join, both tables need
-        it. Otherwise PostgreSQL may read the second table from its beginning."""
+        this condition. Otherwise PostgreSQL may read the second table from its beginning."""
         limits = {f"{column}__gt": self.after, f"{column}__lte": self.until}
         return Q(**{lookup: limit for lookup, limit in limits.items() if limit is not None})
 
@@ -26,8 +26,8 @@ ALL = KeyRange()
 
 
 def key_ranges(rows: QuerySet[Any], *, at_once: int, within: KeyRange = ALL) -> Iterator[KeyRange]:
-    """Splits a range into ranges with `at_once` rows each. The last one has those that remain, if
-    any."""
+    """Splits a range into ranges with `at_once` rows each. The last range has the remaining
+    rows."""
     keys = rows.order_by("pk").values_list("pk", flat=True)
     while last := list(keys.filter(within.of("pk"))[at_once - 1 : at_once]):
         yield within._replace(until=last[0])

@@ -35,8 +35,8 @@ class VerifiedChain:
 
 
 def chains() -> list[int]:
-    """Returns the chains of version 0.2: those of teams that exist or existed, and the one without
-    a team."""
+    """Returns the chains of version 0.2: the chains of teams that exist or existed, and the chain
+    without a team."""
     return sorted({*_with_entries(), *AuditTip.objects.values_list("chain", flat=True)})
 
 

@@ -1,5 +1,5 @@
 """Notices that the beginning of the audit, or all of it, was removed. The signature of the log does
-not show this: if the log was removed, with its signature, the next sweep begins a new one."""
+not show this: if the log and its signature were removed, the next sweep begins a new log."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ The bytes of an entry are the JCS form (RFC 8785) of
     {"kind": "event", "number": 7, "salt": "...", "sha256": "...", "team": 1}
 
 with the salt in base64url and the SHA-256 of the content in hexadecimal digits. Without the salt,
-the leaf hash confirms no guess at the content.
+no one can use the leaf hash to confirm a guess at the content.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def made(
     contents: Sequence[Content], *, first: int, numbers: dict[int, int], at: datetime
 ) -> list[LogEntry]:
     """Returns an entry for each content. The first one has the index `first`. `numbers` has the
-    last number of each team, and this moves it on."""
+    last number of each team, and is updated."""
     salts = os.urandom(SALT_BYTES * len(contents))
     entries = []
     for place, content in enumerate(contents):

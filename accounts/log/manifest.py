@@ -1,8 +1,8 @@
 """Signs the head of the log, and the tips of the chains of version 0.2, for the manifest of a
 backup.
 
-A manifest is stored outside the database. So it reveals whether the whole audit was set back,
-together with its signatures. Without a manifest, an older state of the whole database looks
+A manifest is stored outside the database. So a manifest reveals whether the whole audit was set
+back, together with its signatures. Without a manifest, an older state of the whole database looks
 genuine.
 """
 
@@ -17,12 +17,12 @@ from accounts.models import AuditTip, Team
 
 
 class NotGenuine(Exception):
-    """The manifest has no tips of audit chains that one of WAKE_ENCRYPTION_KEYS has signed."""
+    """None of WAKE_ENCRYPTION_KEYS has signed the tips of the audit chains in this manifest."""
 
 
 class Manifest(NamedTuple):
-    """Has the head of the log, empty in a manifest of version 0.2, and the team's name and the tip
-    by chain."""
+    """Holds the head of the log, and the team's name and the tip of each chain. A manifest of
+    version 0.2 has an empty head."""
 
     head: str
     tips: dict[int, tuple[str, str]]

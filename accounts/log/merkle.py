@@ -108,7 +108,8 @@ def verify_consistency(
     *, old: int, old_root: bytes, size: int, root: bytes, proof: Sequence[bytes]
 ) -> bool:
     """Returns whether the proof shows that the tree of `size` leaves begins with the `old` leaves
-    of the earlier tree (section 2.1.4.2). Every tree begins with no leaves."""
+    of the earlier tree (section 2.1.4.2). A tree with no leaves is the beginning of every tree, and
+    its proof is empty."""
     if old in {0, size}:
         return not proof and old_root == (root if old else hashlib.sha256().digest())
     if not 0 < old < size or not proof:

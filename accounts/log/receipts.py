@@ -14,8 +14,9 @@ Jwts = dict[UUID, str]
 
 
 class Receipts(NamedTuple):
-    """Reads the JWTs of receipts that still exist, and the id of one receipt that is neither in the
-    log nor waiting. Each statement of `forgotten` reads as many receipts as its argument says."""
+    """Holds two functions that read receipts. `jwts` reads the JWTs of receipts that still exist.
+    `forgotten` returns the id of one receipt that is neither in the log nor waiting. Its argument
+    is the number of receipts for each statement."""
 
     jwts: Callable[[Collection[UUID]], Jwts]
     forgotten: Callable[[int], UUID | None]
@@ -25,12 +26,12 @@ _registered: list[Receipts] = []
 
 
 def register(receipts: Receipts) -> None:
-    """Says how to read receipts. The protocol calls this when it starts."""
+    """Registers the functions that read receipts. The protocol calls this when it starts."""
     _registered[:] = [receipts]
 
 
 def append_later(receipt_id: UUID, *, team_id: int, jwt: str) -> None:
-    """Makes the next sweep append a receipt, in the transaction that makes it."""
+    """Queues a receipt for the next sweep, in the transaction that makes the receipt."""
     LogWaiting.objects.create(
         kind=LogEntry.RECEIPT, object_id=receipt_id, team_id=team_id, sha256=sha256_of(jwt)
     )

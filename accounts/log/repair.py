@@ -18,7 +18,7 @@ class Gap(Exception):
 
 @transaction.atomic
 def rebuild(*, at_once: int = AT_ONCE, tiles_at_once: int = TILES_AT_ONCE) -> None:
-    """Makes everything again that follows from the entries. A statement reads at most `at_once`
+    """Computes everything again that follows from the entries. A statement reads at most `at_once`
     entries, or removes at most `tiles_at_once` tiles. The caller then verifies the entries, in the
     same transaction. Raises Gap."""
     AuditCheckpoint.objects.get_or_create(pk=1)

@@ -1,6 +1,6 @@
 """Signs the size and the root of the log with keys that are not in the database
-(accounts/audit/signatures.py). So rows that another program replaced, together with the tree, are
-noticed."""
+(accounts/audit/signatures.py). So Wake notices if another program replaces rows together with the
+tree."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def is_genuine(tree: LogTree) -> bool:
 
 
 def verification_is_genuine(tree: LogTree) -> bool:
-    """Returns whether audit_verify signed what it found last. A new log was never verified."""
+    """Returns whether audit_verify signed the stored result of the last verification, or whether
+    the log was never verified."""
     is_new = not tree.verified_size and not tree.verified_signature
     return is_new or is_signed(_verified_text(tree), tree.verified_signature)
 
@@ -70,7 +71,7 @@ def sign_again(tree: LogTree) -> None:
 
 @transaction.atomic
 def sign_with_newest_key() -> None:
-    """Signs what is genuine again with the newest key, so that older keys can be removed."""
+    """Signs the genuine facts with the newest key, so that older keys can be removed."""
     tree = LogTree.objects.select_for_update().filter(pk=1).first()
     if tree is None:
         return

@@ -50,8 +50,8 @@ class EntryAfterEnd(Exception):
 
 
 class EntryThere(Exception):
-    """An entry of the log has what a new entry would have: its number of the team, or its receipt.
-    Another program set the number back, or wrote that the receipt waits."""
+    """An entry of the log already has the team's number, or the receipt, of a new entry. Another
+    program set the number back, or wrote that the receipt waits."""
 
     def __init__(self, entry: LogEntry, same: str) -> None:
         super().__init__(EntryThere.__doc__)
@@ -110,8 +110,8 @@ def without_entry(ids: KeyRange) -> QuerySet[AuditEvent]:
 
 
 def entry_after_end() -> LogEntry | None:
-    """Returns the first entry after the end of the log, if there is one. It is one statement,
-    because a sweep could write entries and the size between two."""
+    """Returns the first entry after the end of the log, if there is one. Makes only one query,
+    because a sweep could write entries and the size between two queries."""
     size = Coalesce(Subquery(LogTree.objects.values("size")[:1]), 0)
     return LogEntry.objects.filter(index__gte=size).order_by("index").first()
 

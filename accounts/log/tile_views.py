@@ -1,5 +1,5 @@
-"""Serves the tiles of the log (C2SP tlog-tiles). A tile has hashes alone, so anyone may read it.
-The entries are never served."""
+"""Serves the tiles of the log (C2SP tlog-tiles). A tile contains only hashes, so anyone may read
+it. The entries are never served."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def counted(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 @require_safe
 @counted
 def tile(request: HttpRequest, path: str) -> HttpResponse:
-    """Returns 32 bytes for each hash. A full tile never changes, and neither does the tile of a
-    width. Raises Http404 for a tile that the log does not have yet."""
+    """Returns 32 bytes for each hash. A full tile never changes. A tile of a given width never
+    changes either. Raises Http404 for a tile that the log does not have yet."""
     level, index, width = _parts(path)
     place = (level, index)
     hashes = tiles.read([place])[place]

@@ -27,7 +27,7 @@ class DamagedTile(Exception):
 
 
 def read(places: Collection[Place]) -> dict[Place, list[bytes]]:
-    """Returns the hashes of these tiles, in one query. A tile that is not there has none."""
+    """Returns the hashes of these tiles, in one query. A missing tile has no hashes."""
     if not places:
         return {}
     indexes: dict[int, list[int]] = {}

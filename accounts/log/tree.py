@@ -22,13 +22,14 @@ def size() -> int:
 
 
 def root(size: int) -> bytes:
-    """Returns the root over the first `size` entries. Raises DamagedTile if the tree has fewer."""
+    """Returns the root over the first `size` entries. Raises DamagedTile if the tree has fewer
+    entries."""
     return _roots([(0, size)])[0] if size else merkle.root([])
 
 
 def inclusion_proof(index: int, size: int) -> list[bytes]:
     """Returns the proof that the first `size` entries contain the entry `index`. Raises ValueError
-    if they cannot, and DamagedTile if the tree has fewer."""
+    if `index` is not below `size`, and DamagedTile if the tree has fewer entries."""
     if not 0 <= index < size:
         raise ValueError(f"A tree of size {size} has no entry {index}.")
     return _roots(merkle.inclusion_ranges(index, size))
@@ -36,7 +37,7 @@ def inclusion_proof(index: int, size: int) -> list[bytes]:
 
 def consistency_proof(old: int, size: int) -> list[bytes]:
     """Returns the proof that the first `size` entries begin with the first `old` entries. Raises
-    ValueError if they cannot, and DamagedTile if the tree has fewer."""
+    ValueError if `old` is larger than `size`, and DamagedTile if the tree has fewer entries."""
     if not 0 <= old <= size:
         raise ValueError(f"A tree of size {size} does not begin with one of size {old}.")
     return _roots(merkle.consistency_ranges(old, size))

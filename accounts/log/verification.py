@@ -48,8 +48,8 @@ class Verified:
 
 def verify(*, from_start: bool = False, at_once: int = AT_ONCE) -> Verified:
     """Verifies the entries since the last verification, or all of them. Each statement reads at
-    most `at_once` entries, events or receipts, a multiple of 256. Raises Broken at the first wrong
-    entry, and tiles.DamagedTile."""
+    most `at_once` entries, events or receipts. `at_once` is a multiple of 256. Raises Broken at the
+    first wrong entry, and tiles.DamagedTile."""
     until = AuditCheckpoint.objects.values_list("event_id", flat=True).first() or 0
     stored = signed_tree.stored()
     start = 0 if from_start else _verified_size(stored)
@@ -67,8 +67,8 @@ def verify(*, from_start: bool = False, at_once: int = AT_ONCE) -> Verified:
 
 
 def verify_team(team_id: int, *, at_once: int = AT_ONCE) -> range:
-    """Verifies every entry of a team, and returns their numbers. Raises Broken. Whether the tiles
-    have the signed root is the part of `verify`."""
+    """Verifies every entry of a team, and returns their numbers. Raises Broken. Only `verify`
+    checks that the tiles lead to the signed root."""
     end = LogTeam.objects.filter(pk=team_id).values_list("number", flat=True).first() or 0
     first = number = earlier_chains.positions().get(team_id, 0) + 1
     own = LogEntry.objects.filter(team_id=team_id, number__lte=end).order_by("number")
@@ -107,8 +107,8 @@ def check_head(head: str, verified: Verified) -> None:
 
 
 def _verified_size(stored: LogTree) -> int:
-    """Returns how many entries the last verification found unbroken. They must still be the first
-    ones."""
+    """Returns how many entries the last verification found unbroken. The log must still begin with
+    these entries."""
     size = stored.verified_size
     if not signed_tree.verification_is_genuine(stored):
         raise Broken("The record of the last verification was changed by hand. Use --all.")
@@ -156,7 +156,7 @@ def _batches(first: int, end: int, *, at_once: int) -> Iterator[list[LogEntry]]:
 
 def _checked_tiles(level: int, first: int, hashes: Sequence[bytes]) -> list[bytes]:
     """Compares hashes of a level, from the beginning of a tile, with the tiles. Returns the roots
-    of the full ones."""
+    of the full tiles."""
     indexes = range(first // WIDTH, -(-(first + len(hashes)) // WIDTH))
     stored = tiles.read([(level, index) for index in indexes])
     roots = []
@@ -197,7 +197,8 @@ def _check_event(entry: LogEntry, events: dict[int, AuditEvent]) -> None:
 
 
 def _check_receipt(entry: LogEntry, jwts: dict[UUID, str]) -> None:
-    """A receipt may be gone: it is made again when its key was cut."""
+    """Compares a receipt with its entry, if the receipt still exists. A receipt is deleted and made
+    again if its key was cut."""
     jwt = jwts.get(entry.receipt_id) if entry.receipt_id else None
     if jwt is not None and receipts.sha256_of(jwt) != bytes(entry.sha256):
         raise Broken(f"Entry {entry.index}: receipt {entry.receipt_id} does not match its entry.")
@@ -226,8 +227,8 @@ def _check_numbers(start: int, end: int, *, at_once: int) -> None:
 
 def _check_nothing_is_forgotten(until: int, *, at_once: int) -> None:
     """Checks that each event up to `until` has an entry. No team has the number NO_TEAM, so an
-    event that names it would be in no list."""
-    # The order is the one of the index. In the order of the ids, PostgreSQL may read all events.
+    event with this number would be in no team's list."""
+    # This is the order of the index. In the order of the ids, PostgreSQL might read all events.
     if event := AuditEvent.objects.filter(team_id=NO_TEAM).order_by("at", "pk").first():
         raise Broken(
             f"Event {event.pk} names team {NO_TEAM}, which never was one: it was inserted or "

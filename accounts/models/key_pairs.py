@@ -24,7 +24,7 @@ class KeyPairQuerySet(models.QuerySet[Pair]):
             with transaction.atomic():
                 return self._made(at=database_now(), **facts)
         except IntegrityError:
-            return self.get(is_current=True)  # another process made it at this moment
+            return self.get(is_current=True)  # another process made the first pair at this moment
 
     @transaction.atomic
     def replace(self, *, at: datetime, **facts: Any) -> Pair:

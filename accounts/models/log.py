@@ -12,8 +12,8 @@ EMPTY_ROOT = hashlib.sha256().digest()  # RFC 9162, section 2.1.1
 
 
 class LogEntry(models.Model):
-    """Is one leaf of the tree. The leaf hash covers who the entry belongs to, its number, the salt
-    and the hash of its content (accounts/log/entries.py)."""
+    """Stores one leaf of the tree. The leaf hash covers who the entry belongs to, its number, the
+    salt and the hash of its content (accounts/log/entries.py)."""
 
     EVENT, RECEIPT, TIPS = "event", "receipt", "tips"
 
@@ -27,7 +27,7 @@ class LogEntry(models.Model):
     kind = models.CharField(max_length=8)
     event_id = models.BigIntegerField(null=True, unique=True)
     receipt_id = models.UUIDField(null=True, unique=True)
-    # 16 random bytes, without which the leaf hash confirms no guess at the content.
+    # 16 random bytes. Without them, no one can use the leaf hash to confirm a guess at the content.
     salt = models.BinaryField(max_length=16)
     # The SHA-256 of the content, which is an event, the JWT of a receipt, or tips of chains.
     sha256 = models.BinaryField(max_length=32)

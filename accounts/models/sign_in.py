@@ -62,8 +62,8 @@ class ResetRequest(models.Model):
 
 class AddressChange(models.Model):
     """Records that a person requested another e-mail address. A link in a mail to that address
-    confirms it. Then a mail to the old address has a link that undoes it. Only the SHA-256 of the
-    current link is stored (accounts/sign_in/addresses/changes.py)."""
+    confirms the change. Then a mail to the old address has a link that undoes the change. Only the
+    SHA-256 of the current link is stored (accounts/sign_in/addresses/changes.py)."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     old_email = models.EmailField()

@@ -1,4 +1,4 @@
-"""Tells other packages what people change about themselves.
+"""Notifies other packages when people change facts about themselves.
 
 Signals are sent inside the transaction, and their receivers write rows and do no I/O.
 """

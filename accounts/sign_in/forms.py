@@ -32,8 +32,8 @@ class SignInForm(AuthenticationForm):
 
 
 class CodeForm(forms.Form):
-    """Reads a code or a recovery code. They have separate fields, because a phone shows a keyboard
-    with digits for a code, and one with letters for a recovery code."""
+    """Reads a code or a recovery code. The two codes have separate fields, because a phone shows a
+    keyboard with digits for a code, and one with letters for a recovery code."""
 
     code = forms.CharField(
         label="Code",

@@ -1,1 +1,2 @@
-"""Signs checkpoints of the log, as notes that tools for other logs read, too."""
+"""Signs checkpoints of the log. A checkpoint is a note, which tools for other logs can read,
+too."""

@@ -24,8 +24,8 @@ INTERVAL = timedelta(hours=1)
 
 
 class LogChanged(Exception):
-    """The log was changed since its newest checkpoint, so Wake signs no other one. docs/log.md, The
-    log was changed, says what to do."""
+    """The log was changed since its newest checkpoint, so Wake signs no further checkpoint.
+    docs/log.md, The log was changed, says what to do."""
 
 
 def origin() -> str:
@@ -34,8 +34,8 @@ def origin() -> str:
 
 
 def make_due(*, at: datetime) -> LogCheckpoint | None:
-    """Makes a checkpoint if the log grew and the newest one is an hour old. The job calls it each
-    minute. If the log was changed, only a line of the server's log says so. Raises
+    """Makes a checkpoint if the log grew and the newest one is an hour old. The job calls this each
+    minute. If the log was changed, reports this only to the server's own log. Raises
     encryption.Unreadable."""
     latest = newest()
     if latest is not None and latest.made_at > at - INTERVAL:

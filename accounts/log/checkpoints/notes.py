@@ -36,7 +36,7 @@ class VerifierKey:
     @classmethod
     def parse(cls, text: str) -> VerifierKey:
         """Reads `name+hash+base64`. Accepts both signature types for a witness, because older tools
-        write its key with the type of logs. Raises BadVerifierKey."""
+        write a witness's key with the type of a log. Raises BadVerifierKey."""
         found = VERIFIER_KEY.fullmatch(text)
         try:
             content = base64.b64decode(found[3], validate=True) if found else b""

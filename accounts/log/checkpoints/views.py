@@ -20,6 +20,6 @@ def checkpoint(request: HttpRequest) -> HttpResponse:
     response = HttpResponse(
         checkpoints.cosigned_note(newest), content_type="text/plain; charset=utf-8"
     )
-    response["Cache-Control"] = "no-cache"  # a proxy would otherwise hide the newest one
+    response["Cache-Control"] = "no-cache"  # a proxy would otherwise hide the newest checkpoint
     response["Access-Control-Allow-Origin"] = "*"
     return response

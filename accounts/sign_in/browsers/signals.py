@@ -1,4 +1,4 @@
-"""Tells other packages who signs in and out.
+"""Notifies other packages when people sign in and out.
 
 Signals are sent inside the transaction, and their receivers write rows and do no I/O.
 """

@@ -179,8 +179,8 @@ def _connect(
 def _confirm(
     request: HttpRequest, provider: Provider, attempt: Attempt, account: Account
 ) -> HttpResponse:
-    """Treats the new sign-in like the password. The provider must say that it asked just now,
-    unless the operator configured that it cannot."""
+    """Treats the new sign-in like the password. The provider must say that it asked the person just
+    now, unless the operator configured that the provider cannot say this."""
     assert isinstance(request.user, User)  # noqa: S101 - come_back compared the person
     if not identities.is_the_same(request.user, account, provider):
         raise problems.OtherAccount(problems.OtherAccount.__doc__)

@@ -1,7 +1,7 @@
 """Decides at which addresses browsers can use passkeys.
 
 A passkey belongs to a host name, the relying party's id (WebAuthn Level 3, 5.1.2), which is the
-host of WAKE_ORIGIN. Browsers accept no IP address, so in development it is `localhost`.
+host of WAKE_ORIGIN. Browsers accept no IP address, so in development the id is `localhost`.
 """
 
 from __future__ import annotations

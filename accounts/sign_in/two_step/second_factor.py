@@ -109,7 +109,8 @@ def turn_off(user: User, *, by: Actor) -> bool:
 @transaction.atomic
 def remove_all(user: User, *, by: Actor, since: datetime | None = None) -> bool:
     """Removes the app and the passkeys, or only the ones that were set up after `since`. Also
-    removes the recovery codes if no second step remains. Returns whether there were any."""
+    removes the recovery codes if no second step remains. Returns whether it removed the app or a
+    passkey."""
     app, passkeys = SecondFactor.objects.filter(user=user), Passkey.objects.filter(user=user)
     if since is not None:
         app, passkeys = app.filter(created_at__gte=since), passkeys.filter(created_at__gte=since)
@@ -185,8 +186,8 @@ def _has_second_step(user: str) -> Q:
 
 
 def _take_a_try(factor: SecondFactor, *, now_us: int) -> None:
-    """Raises TriesSpent if no try is left. `tries_us` is the time at which all of them are
-    available again, as in accounts/agents/quota.py."""
+    """Raises TriesSpent if no try is left. `tries_us` is the time at which all tries are available
+    again, as in accounts/agents/quota.py."""
     full_at = max(factor.tries_us, now_us) + ATTEMPT_US
     too_early = full_at - now_us - ATTEMPTS * ATTEMPT_US
     if too_early > 0:
