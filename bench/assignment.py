@@ -45,8 +45,8 @@ def _medians(
     port: int, pid: int, requests: Sequence[bytes], times: int, rounds: int
 ) -> list[float]:
     """Returns the CPU time of each request, as a multiple of the first request's. Each figure is
-    the median of several rounds. Each round measures every request once, and each in turn comes
-    first."""
+    the median of several rounds. Each round measures every request once, and begins with another
+    request than the round before."""
     for request in requests:
         http_load.load(port, request, WARM_UP)
     ratios = []

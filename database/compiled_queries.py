@@ -51,7 +51,7 @@ class ListParameter(Parameter):
     """Stands for any number of values, as the operand of the lookup `one_of`."""
 
     def prepared(self, values: Any) -> Any:
-        database = connections[DEFAULT_DB_ALIAS]  # `connection` would look it up at each use
+        database = connections[DEFAULT_DB_ALIAS]  # `connection` would look up the alias at each use
         field = self.output_field
         prepared = [field.get_db_prep_value(value, database) for value in values]
         if database.vendor != "postgresql":
@@ -233,7 +233,7 @@ def bound(params: Iterable[Any], values: Mapping[str, Any]) -> list[Any]:
 def insert_columns(model: type[models.Model], given: Mapping[str, Sequence[Any]]) -> None:
     """Inserts rows that are given as columns. PostgreSQL gets each column as one value or one
     array, so no instances are made. `given` has the values of each attribute, one for each row."""
-    database = connections[DEFAULT_DB_ALIAS]  # `connection` would look it up at each use
+    database = connections[DEFAULT_DB_ALIAS]  # `connection` would look up the alias at each use
     columns = [given[field.attname] for field in fields_of(model)]
     if not columns[0]:
         return

@@ -1,7 +1,7 @@
 """Encrypts signing secrets, and content while WAKE_ENCRYPT_CONTENT is on.
 
-The newest of WAKE_ENCRYPTION_KEYS encrypts, and each of them decrypts. To rotate a key, put a new
-one first (docs/decisions/0010-content-is-encrypted-by-the-column.md).
+The newest of WAKE_ENCRYPTION_KEYS encrypts, and each of them decrypts. To rotate a key, put the new
+key first (docs/decisions/0010-content-is-encrypted-by-the-column.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Wakes waiting threads of this process as soon as another process has committed a change for them.
 
-On PostgreSQL, NOTIFY reaches every process; With SQLite, a process sees that the database's file
+On PostgreSQL, NOTIFY reaches every process. With SQLite, a process sees that the database's file
 has changed. One thread of each process listens for all of its waiting requests. A notification may
 be lost, because only rows are certain. So a waiting request or connector also looks at its rows
 from time to time.
@@ -51,8 +51,8 @@ def notify_soon(topic: str) -> None:
 
 @contextmanager
 def listening(topic: str, wake: Wake) -> Iterator[None]:
-    """Calls `wake`, from any thread, at each notification of this topic, and perhaps at others.
-    `wake` must return immediately."""
+    """Calls `wake`, from any thread, at each notification of this topic, and perhaps at
+    notifications of other topics. `wake` must return immediately."""
     with _lock:
         _waiting[topic].add(wake)
     watcher.start()

@@ -82,7 +82,7 @@ def send_due(
     clock: Callable[[], datetime],
 ) -> int:
     """Calls `send_mail` with each row whose mail is due, and returns how many mails were sent.
-    While the mail server is away, the rows wait. `column` is the column of their due time."""
+    While the mail server is away, the rows wait. `column` names the rows' due time."""
     return sweeps.sweep_leased(
         due,
         send_mail,

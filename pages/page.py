@@ -46,7 +46,8 @@ def register_error_page(error: type[Exception], error_page: ErrorPage) -> None:
 
 
 def posted_text(request: HttpRequest, name: str) -> str:
-    """Returns a text that no form validates, without U+0000, which PostgreSQL refuses."""
+    """Returns a posted text that no form validates. Removes U+0000, because PostgreSQL refuses
+    it."""
     return request.POST.get(name, "").replace("\0", "")
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pages.characters.hosts import UNREADABLE, ascii_host
 from pages.characters.look_alikes import LATIN_LOOK_ALIKES, MIXED_FREELY, looks_like_ascii, scripts
 
-SHORTEST = 3  # formulas have words of two letters: a Latin letter and a Greek one
+SHORTEST = 3  # shorter words are often formulas of a Latin letter and a Greek one
 SHORTEST_TOP = 2  # letters of a top-level domain
 LONGEST = 253  # letters of a host name; only the beginning of a longer word is read
 MAX_NAMED = 300  # marks with names in one text; more names would need megabytes

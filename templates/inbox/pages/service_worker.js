@@ -41,7 +41,7 @@ self.addEventListener("notificationclick", (event) => {
   event.waitUntil(open(event.notification.data?.path));
 });
 
-// Without a channel of this browser, or after its person signed out, nothing is subscribed again.
+// Does not subscribe again if this browser has no channel, or if its person has signed out.
 async function renew(given) {
   const { pushManager } = self.registration;
   const answer = await fetch(RENEWAL);
@@ -64,8 +64,8 @@ function read(data) {
   }
 }
 
-// Goes to a window that shows the page already, or that shows the list, where nothing is being
-// written, or else to a new one.
+// Goes to a window that shows the page already. Otherwise reuses a window with the list, because no
+// one types there, or opens a new window.
 async function open(path) {
   const url = here(path);
   const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
