@@ -67,13 +67,14 @@ audit: $(VENV)/.installed-dev ## compares the locked dependencies with vulnerabi
 	@$(BIN)/python -m tests.advisories
 
 sbom: $(VENV)/.installed-dev ## lists the locked dependencies in sbom.cdx.json (CycloneDX)
-	@$(BIN)/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --output-reproducible --of JSON --output-file sbom.cdx.json
+	@$(BIN)/cyclonedx-py requirements requirements-image.lock --pyproject pyproject.toml --output-reproducible --of JSON --output-file sbom.cdx.json
 
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-strip-extras --no-header --no-annotate pyproject.toml
 
 lock: $(VENV)/.installed-dev ## rewrites the lock files from pyproject.toml
 	$(LOCK) --output-file requirements.lock
+	$(LOCK) --extra timestamps --constraint requirements.lock --output-file requirements-image.lock
 	$(LOCK) --group dev --constraint requirements.lock --output-file requirements-dev.lock
 
 $(VENV)/.installed: requirements.lock

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LOCK = ROOT / "requirements.lock"
+LOCK = ROOT / "requirements-image.lock"
 SAFE, VULNERABLE = 0, 1
 # The exit codes if some dependencies could not be checked, and if none could. Make exits with 2 in
 # both cases.

@@ -6,6 +6,7 @@ from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -95,7 +96,9 @@ def destinations_of_checkpoints_are_complete(
     """Refuses settings with which a checkpoint could never be sent."""
     found = [what for is_wrong, what in _problems_of_destinations() if is_wrong]
     return [
-        Error(what, hint="docs/log.md, Where checkpoints go, has examples.", id="wake.E011")
+        Error(
+            what, hint="docs/log.md, Where checkpoints go, explains these settings.", id="wake.E011"
+        )
         for what in found
     ]
 
@@ -115,6 +118,10 @@ def _problems_of_destinations() -> Iterator[tuple[bool, str]]:
     yield (
         stamps and find_spec("rfc3161_client") is None,
         "WAKE_CHECKPOINT_TIMESTAMPS needs a package: pip install 'rfc3161-client>=1.0.9,<2'.",
+    )
+    yield (
+        bool(settings.WAKE_CHECKPOINT_GIT) and which("git") is None,
+        "WAKE_CHECKPOINT_GIT needs the program git, which is not installed here.",
     )
     for text in settings.WAKE_CHECKPOINT_WITNESSES:
         yield not _is_witness(text), f"WAKE_CHECKPOINT_WITNESSES has no verifier key: {text!r}."

@@ -231,3 +231,23 @@ def test_a_destination_of_checkpoints_that_could_never_work_is_refused(
     found = [each.msg for each in checks.run_checks() if each.id == "wake.E011"]
 
     assert any(problem in each for each in found) if problem else not found
+
+
+def test_a_destination_whose_program_or_package_is_missing_is_refused(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    settings.WAKE_CHECKPOINT_GIT = "git@git.example.com:us/wake-log.git"
+    settings.WAKE_CHECKPOINT_TIMESTAMPS = "https://tsa.example"
+    settings.WAKE_CHECKPOINT_TIMESTAMP_ROOTS = __file__
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "rfc3161_client", None)
+
+    found = [each for each in checks.run_checks() if each.id == "wake.E011"]
+
+    assert [each.msg for each in found] == [
+        "WAKE_CHECKPOINT_TIMESTAMPS needs a package: pip install 'rfc3161-client>=1.0.9,<2'.",
+        "WAKE_CHECKPOINT_GIT needs the program git, which is not installed here.",
+    ]
+    assert {each.hint for each in found} == {
+        "docs/log.md, Where checkpoints go, explains these settings."
+    }

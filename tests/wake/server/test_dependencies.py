@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import subprocess
+import tomllib
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tests.advisories import NOT_CHECKED, NOTHING_CHECKED, SAFE, VULNERABLE, jud
 from tests.wake.server.up import ROOT
 
 pytestmark = pytest.mark.once
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
 
 def test_an_advisory_is_named_with_the_version_that_fixes_it() -> None:
@@ -89,12 +91,24 @@ def test_the_sbom_has_every_locked_dependency_with_its_version(tmp_path: Path) -
     )
 
     sbom = json.loads(output.read_text())
-    locked = {(name, version) for name, _, version in _locked("requirements.lock")}
+    locked = {(name, version) for name, _, version in _locked("requirements-image.lock")}
     assert (sbom["bomFormat"], sbom["metadata"]["component"]["name"]) == ("CycloneDX", "wake")
     assert {(one["name"], one["version"]) for one in sbom["components"]} == locked
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_the_image_has_the_runtime_and_the_extra() -> None:
+    extra = Requirement(EXTRAS["timestamps"][0])
+    others = set(_locked("requirements-image.lock")) - set(_locked("requirements.lock"))
+
+    assert set(_locked("requirements.lock")) < set(_locked("requirements-image.lock"))
+    assert [name for name, _, _ in others] == [extra.name]
+    assert all(extra.specifier.contains(version) for _, _, version in others)
+    assert "--requirement requirements-image.lock" in (ROOT / "Dockerfile").read_text()
+
+
+@pytest.mark.parametrize(
+    "lock", ["requirements.lock", "requirements-image.lock", "requirements-dev.lock"]
+)
 def test_the_lock_names_the_extras_that_packages_ask_for(lock: str) -> None:
     """Without the extras, pip 23.2 takes the newest version of `coverage[toml]`, and refuses it
     because the lock has no hash for that version."""

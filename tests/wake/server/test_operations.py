@@ -88,3 +88,12 @@ def test_the_example_names_what_production_needs_and_fills_no_secret_in() -> Non
     assert {"WAKE_ORIGIN", "WAKE_ENCRYPTION_KEYS", "POSTGRES_PASSWORD", "REDIS_PASSWORD"} <= asked
     for name in asked:
         assert re.search(rf"^{name}=$", example, re.MULTILINE), name
+
+
+def test_the_image_has_git_only_for_a_server_that_pushes_checkpoints() -> None:
+    assert re.search(r"^ARG WITH_GIT=$", DOCKERFILE, re.MULTILINE)
+    step = re.search(r'^RUN if \[ -n "\$WITH_GIT" \]; then(.*?)fi$', DOCKERFILE, re.M | re.DOTALL)
+    assert step
+    assert "git openssh-client" in step[1]
+    assert DOCKERFILE.count("apt-get update") == 1
+    assert re.search(r"^ +WITH_GIT: \$\{WAKE_CHECKPOINT_GIT:\+1\}( #.*)?$", COMPOSE, re.MULTILINE)
