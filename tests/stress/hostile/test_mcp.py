@@ -18,7 +18,9 @@ from wake.mcp.tools import TOOLS
 from wake.models import Delivery
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
-ARGUMENTS = sorted({name for tool in TOOLS.values() for name in tool.takes["properties"]})
+ARGUMENTS = sorted(
+    {name for tool in TOOLS.values() for name in (*tool.takes["properties"], *tool.also_takes)}
+)
 METHODS = ["initialize", "server/discover", "ping", "tools/list", "tools/call", "nothing"]
 METHODS += sorted(tasks.METHODS)
 META = "io.modelcontextprotocol/"
