@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from pages.characters.invisible import reveal
 from wake.callbacks import signatures
+from wake.callbacks.allowlist import masked
 from wake.callbacks.retries import MAX_ATTEMPTS
 from wake.models import Callback, CallbackAttempt
 
@@ -30,13 +30,11 @@ class ShownRequest:
 
 
 def request_of(callback: Callback, *, at: datetime) -> ShownRequest:
-    """Returns the request. Every attempt sends the same request, except for the time and the
-    signature."""
-    url = urlsplit(callback.url)
+    """Returns the request, without the path of its URL. Every attempt sends the same request,
+    except for the time and the signature."""
     body = bytes(callback.body).decode(errors="replace")
-    path = f"{url.path or '/'}{'?' if url.query else ''}{url.query}"
     return ShownRequest(
-        line=reveal(f"POST {path}"),
+        line=f"POST {masked(callback.url)}",
         headers=[("Host", callback.host), *_headers(callback, at=at)],
         body=reveal(body[:BODY_SHOWN]),
         is_cut=len(body) > BODY_SHOWN,

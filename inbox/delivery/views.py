@@ -36,6 +36,7 @@ from inbox.search.filter_state import FilterState
 from pages.page import page
 from pages.panels import panels
 from pages.redirects import SeeOther
+from wake.callbacks.outbox import masked_address
 from wake.models import Callback, Delivery, Response
 
 # An answer to one of these types is shown as a reply, and most of these deliveries need no answer.
@@ -126,6 +127,7 @@ def delivery_page(
         "plan": deadlines.plan(delivery),
         "missed": deadlines.missed_text(delivery, now),
         "events": timeline.timeline_of(delivery),
+        "callback_address": masked_address(delivery),
         "thread": revisions.thread_of(delivery),
         "panels": panels("delivery", delivery, user=request.user, at=now),
         "discussion": discussion,

@@ -152,6 +152,7 @@ ELSEWHERE = {
     "0067": "`python -m bench callbacks`: the worker's CPU for each callback",
     "0077": "no number: the destinations are those of one server's settings",
     "0078": "no number: what browsers show a person decides it",
+    "0080": "no number: what people ask to see, and what other servers quote, decides it",
     "0075": "no number: a log that has every receipt comes with a decision of its own",
     "0076": "`python -m bench log`: a sweep of 1,000 events, and proofs",
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache
-from urllib.parse import urlsplit
+from functools import cache, cached_property
+from urllib.parse import unquote, urlsplit
 
 import idna
 from django.conf import settings
@@ -31,6 +31,11 @@ HOST_LENGTH = 253
 ENDS_IN_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 
 
+# Two addresses of a host are told apart by the end of a long path and query.
+ENDING, LONG_TARGET = 4, 24
+SHORTEST_SECRET = 8  # characters; shorter parts of a path are words such as `hooks`
+
+
 class AddressRefused(Exception):
     """Callbacks may not go to this address. `code` is for machines, the message for people."""
 
@@ -39,7 +44,7 @@ class AddressRefused(Exception):
         self.code = code
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Destination:
     """Holds the parts of a callback's URL. `host` is in canonical form; `target` is unchanged."""
 
@@ -61,6 +66,41 @@ class Destination:
     @property
     def origin(self) -> str:
         return f"{self.scheme}://{self.host}:{self.port}"
+
+    @property
+    def masked_target(self) -> str:
+        """Returns the path and query as people see them, because the URL of a waiting run is a
+        secret (docs/decisions/0080-callback-urls-are-masked.md)."""
+        if self.target == "/":
+            return "/"
+        return f"/…{self.target[-ENDING:]}" if len(self.target) >= LONG_TARGET else "/…"
+
+    @property
+    def masked(self) -> str:
+        return f"{self.scheme}://{self.name}{self.masked_target}"
+
+    def mask_in(self, text: str) -> str:
+        """Returns the text without the path and query, and without their longer segments and
+        values. Servers quote these in error messages."""
+        for part in self._secrets:
+            text = text.replace(part, "…")
+        return text
+
+    @cached_property
+    def _secrets(self) -> list[str]:
+        pieces = [piece.partition("=") for piece in re.split(r"[/?&]", self.target)]
+        parts = {self.target, *(value if equals else name for name, equals, value in pieces)}
+        parts |= {unquote(part) for part in parts}
+        longer = [part for part in parts if len(part) >= SHORTEST_SECRET]
+        return sorted(longer, key=len, reverse=True)
+
+
+def masked(url: str) -> str:
+    """Returns the URL of a callback as people see it."""
+    try:
+        return parse(url).masked
+    except AddressRefused:
+        return "…"
 
 
 def patterns_of(name: str) -> list[str]:

@@ -17,11 +17,12 @@ from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from wake.callbacks.addresses import CheckedResolver, LookupThreads
-from wake.callbacks.allowlist import AddressRefused, parse
+from wake.callbacks.allowlist import AddressRefused, Destination, parse
 
 DEADLINE_SECONDS = 10.0
 MAX_READ_BYTES = 65_536
 MAX_STORED_BYTES = 2_048
+MAX_TARGET_BYTES = 2_048  # the longest path and query of a callback
 LOOKUP_THREADS = 100
 HEADERS = {"User-Agent": "Wake/1.0", "Accept-Encoding": "identity"}
 ENDS_HEADER = re.compile(r"[\r\n\0]")  # a line break would start another header
@@ -62,8 +63,8 @@ class HttpClient:
         deadline: float = DEADLINE_SECONDS,
         trusted: Collection[str] = (),
     ) -> None:
-        address = partial(_address, trusted=trusted)
-        self._address = lru_cache(KEPT_DESTINATIONS)(address)  # many callbacks go to the same URL
+        # Many callbacks go to the same URL.
+        self._destination = lru_cache(KEPT_DESTINATIONS)(partial(parse, trusted=trusted))
         asyncio.get_running_loop().set_default_executor(LookupThreads(max_workers=LOOKUP_THREADS))
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
@@ -90,13 +91,13 @@ class HttpClient:
         the result has the first MAX_READ_BYTES bytes of the answer."""
         started = time.monotonic()
         try:
-            address = self._address(url)
+            destination = self._destination(url)
             _check(headers)
             response = await self._session.post(
-                address, data=body, headers=headers, allow_redirects=False
+                _address(destination), data=body, headers=headers, allow_redirects=False
             )
             try:
-                kept = MAX_READ_BYTES if wants_content else MAX_STORED_BYTES
+                kept = MAX_READ_BYTES if wants_content else MAX_STORED_BYTES + MAX_TARGET_BYTES
                 start = await _start_of(response.content, kept=kept)
             finally:
                 response.close()  # an answer that was read to its end has released the connection
@@ -111,16 +112,22 @@ class HttpClient:
         return PostResult(
             status_code=response.status,
             error="redirects are not followed" if 300 <= response.status < 400 else "",
-            answer=_printable(start[:MAX_STORED_BYTES]),
+            answer=_stored(destination, start),
             content=start if wants_content else b"",
             retry_after=response.headers.get("Retry-After", ""),
             took_ms=_milliseconds_since(started),
         )
 
 
-def _address(url: str, *, trusted: Collection[str]) -> URL:
-    destination = parse(url, trusted=trusted)
+def _address(destination: Destination) -> URL:
     return URL(destination.origin + destination.target, encoded=True)
+
+
+def _stored(destination: Destination, start: bytes) -> str:
+    """Returns the beginning of the answer, without the path and query of the URL. More was read
+    than is stored, so that no path is cut off in the middle and stays."""
+    text = destination.mask_in(_printable(start[: MAX_STORED_BYTES + MAX_TARGET_BYTES]))
+    return text.encode()[:MAX_STORED_BYTES].decode(errors="ignore")
 
 
 def _check(headers: Mapping[str, str]) -> None:
@@ -174,4 +181,4 @@ def _described(failure: Exception) -> str:
             return "the answer was incomplete"
         case aiohttp.ClientResponseError():
             return "the answer was not valid HTTP"
-    return f"failed: {type(failure).__name__} {failure}".strip()
+    return f"failed: {type(failure).__name__}"  # the message may have the URL

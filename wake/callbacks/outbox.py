@@ -156,6 +156,12 @@ def send_again(callback: Callback, *, by: User, at: datetime, address: str = "")
     signals.wake_worker_on_commit(Callback)
 
 
+def masked_address(delivery: Delivery) -> str:
+    """Returns the URL of the delivery's callback as people see it, or an empty text."""
+    url = delivery.callback_webhook
+    return allowlist.masked(url) if url else ""
+
+
 def _address(delivery: Delivery) -> tuple[Any, str]:
     """Returns the URL and the host. A URL whose encryption key is gone stays encrypted: each
     attempt fails until the key is back."""

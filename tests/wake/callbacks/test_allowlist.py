@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from accounts.audit import SYSTEM
 from accounts.models import AuditEvent, Team, User
-from wake.callbacks.allowlist import AddressRefused, allow, canonical, check
+from wake.callbacks.allowlist import AddressRefused, allow, canonical, check, masked
 from wake.models import CallbackHost
 
 
@@ -257,3 +257,22 @@ def test_the_command_says_what_is_wrong(team: Team, arguments: list[str], words:
 def test_the_command_needs_a_team() -> None:
     with pytest.raises(CommandError, match="issue_key"):
         call_command("allow_callback", "hooks.example.com")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://hooks.example.com", "https://hooks.example.com/"),
+        ("https://hooks.example.com/", "https://hooks.example.com/"),
+        ("https://Hooks.Example.com:443/wake", "https://hooks.example.com/…"),
+        ("https://hooks.example.com:8443/wake?token=1", "https://hooks.example.com:8443/…"),
+        ("https://hooks.example.com/" + "a" * 22, "https://hooks.example.com/…"),
+        ("https://hooks.example.com/" + "a" * 19 + "9Z8x", "https://hooks.example.com/…9Z8x"),
+        ("https://hooks.example.com/?resume=0123456789abcdef", "https://hooks.example.com/…cdef"),
+        ("ftp://hooks.example.com/secret", "…"),
+        ("", "…"),
+    ],
+)
+def test_a_masked_url_shows_its_host_and_the_end_of_a_long_path(url: str, shown: str) -> None:
+    """docs/decisions/0080-callback-urls-are-masked.md"""
+    assert masked(url) == shown

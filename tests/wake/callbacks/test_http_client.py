@@ -38,6 +38,32 @@ def test_a_request_has_only_the_given_body_and_headers(
     }
 
 
+QUOTED = "/waits/abcdef0123/go?signature=abc%2Fdef456&run=run-77654321"
+
+
+@pytest.mark.parametrize(
+    ("answer", "stored"),
+    [
+        (f"Cannot POST {QUOTED}", "Cannot POST …"),
+        ("no /waits/abcdef0123/go here", "no /waits/…/go here"),
+        (r'{"path": "\/waits\/abcdef0123\/go"}', r'{"path": "\/waits\/…\/go"}'),
+        ("signature abc/def456 is wrong", "signature … is wrong"),
+        ("run-77654321&amp;signature=abc%2Fdef456", "…&amp;signature=…"),
+        ("x" * 2040 + "abcdef0123", "x" * 2040 + "…"),
+        ("waits go run", "waits go run"),
+    ],
+)
+def test_an_answer_is_kept_without_the_parts_of_the_url(
+    start_receiver: Callable[..., Receiver], answer: str, stored: str
+) -> None:
+    receiver = start_receiver()
+    receiver.then(answering(404, answer.encode()))
+
+    (outcome,) = post(f"http://127.0.0.1:{receiver.port}{QUOTED}")
+
+    assert outcome.answer == stored
+
+
 @pytest.mark.parametrize("end", ["\r\n", "\n", "\r", "\0"])
 def test_a_header_with_a_line_break_is_not_sent(
     start_receiver: Callable[..., Receiver], end: str
