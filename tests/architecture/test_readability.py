@@ -3,10 +3,12 @@ directories."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.architecture import figures, findings, references
-from tests.architecture.sources import DOCUMENTS, SOURCES
+from tests.architecture.sources import DOCUMENTS, SOURCES, name
 
 pytestmark = pytest.mark.once
 
@@ -36,6 +38,20 @@ def test_every_name_is_used() -> None:
 
 def test_every_sentence_is_plain_english() -> None:
     assert findings.dialect_words(findings.readable_files()) == []
+
+
+def test_every_item_of_a_list_begins_a_line() -> None:
+    """Wrapped as one paragraph, three dozen items used to follow others in the middle of a line."""
+    inside_a_line = re.compile(r"""^(?!\s*\|).*[.!?]["*`]* (?:-|\d\.)(?: [A-Z*`"]|$)""")
+
+    joined = [
+        f"{name(path)}:{number}"
+        for path in DOCUMENTS
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if inside_a_line.match(line)
+    ]
+
+    assert joined == []
 
 
 def test_no_directory_is_too_full() -> None:
