@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -233,21 +234,36 @@ def test_a_destination_of_checkpoints_that_could_never_work_is_refused(
     assert any(problem in each for each in found) if problem else not found
 
 
-def test_a_destination_whose_program_or_package_is_missing_is_refused(
-    settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    settings.WAKE_CHECKPOINT_GIT = "git@git.example.com:us/wake-log.git"
-    settings.WAKE_CHECKPOINT_TIMESTAMPS = "https://tsa.example"
-    settings.WAKE_CHECKPOINT_TIMESTAMP_ROOTS = __file__
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setitem(sys.modules, "rfc3161_client", None)
+WITHOUT_THE_PACKAGE = """
+import sys
+from django.core.management import execute_from_command_line
+sys.modules["rfc3161_client"] = None
+execute_from_command_line(["manage.py", "check"])
+"""
 
-    found = [each for each in checks.run_checks() if each.id == "wake.E011"]
 
-    assert [each.msg for each in found] == [
-        "WAKE_CHECKPOINT_TIMESTAMPS needs a package: pip install 'rfc3161-client>=1.0.9,<2'.",
-        "WAKE_CHECKPOINT_GIT needs the program git, which is not installed here.",
+def test_a_destination_whose_program_or_package_is_missing_is_refused(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_THE_PACKAGE],
+        cwd=ROOT,
+        env=clean_environment(
+            DJANGO_SETTINGS_MODULE="wake.settings",
+            PATH=str(tmp_path),
+            WAKE_DATA=str(tmp_path / "data"),
+            WAKE_CHECKPOINT_GIT="git@git.example.com:us/wake-log.git",
+            WAKE_CHECKPOINT_TIMESTAMPS="https://tsa.example",
+            WAKE_CHECKPOINT_TIMESTAMP_ROOTS=__file__,
+        ),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert re.findall(r"\(wake\.E011\) (.*)\n\s*HINT: (.*)", done.stderr) == [
+        (problem, "docs/log.md, Where checkpoints go, explains these settings.")
+        for problem in (
+            "WAKE_CHECKPOINT_GIT needs the program git, which is not installed here.",
+            "WAKE_CHECKPOINT_TIMESTAMPS needs a package: pip install 'rfc3161-client>=1.0.9,<2'.",
+        )
     ]
-    assert {each.hint for each in found} == {
-        "docs/log.md, Where checkpoints go, explains these settings."
-    }
