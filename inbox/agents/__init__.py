@@ -1,1 +1,1 @@
-"""Shows agents to people. Owners register them and manage keys, secrets and limits."""
+"""Shows agents to people. Owners register agents and manage keys, secrets and limits."""

@@ -25,7 +25,8 @@ MAX_DIGITS = 9  # of a page number; int() raises ValueError above 4,300 digits
 @dataclass(frozen=True, slots=True)
 class AgentLine:
     """Describes one row of the table. `agent` comes from inbox/agents/overview.py. `connectors`
-    says how many of the agent's connectors are online. It is empty for an unpublished agent."""
+    says how many of the agent's connectors are online. `connectors` is empty for an unpublished
+    agent."""
 
     agent: Any
     team: str

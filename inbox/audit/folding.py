@@ -31,7 +31,7 @@ LONGEST_GAP = timedelta(minutes=1)
 @dataclass(frozen=True, slots=True)
 class AuditGroup:
     """Holds consecutive events of one actor, newest first; often there is only one. `words` is
-    empty if they are not folded."""
+    empty if the events are not folded."""
 
     lines: list[AuditLine]
     words: str

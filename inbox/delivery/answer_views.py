@@ -201,7 +201,8 @@ def _conflict(
 def _replaced(
     request: PersonRequest, delivery: Delivery, form: AnswerForm, reason: Replaced
 ) -> HttpResponse:
-    """Shows the changes of the new version, and keeps the answer that was given to the old one."""
+    """Shows the changes of the new version, and keeps the answer that was given to the old
+    version."""
     newest = revisions.newest_version_of(delivery)
     if newest is None:
         form.add_error(None, str(reason))

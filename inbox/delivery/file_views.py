@@ -56,8 +56,8 @@ def download_receipt(request: PersonRequest, pk: UUID) -> HttpResponse:
     """Downloads the signed receipt of an answer that the agent has. The receipt has every
     disclosure, because people who may read the delivery may also see who answered and what the
     answer says. Once a checkpoint of the log covers the receipt, the file also has the proof of
-    this. If the log is damaged, the file is the receipt alone, and the next page says so. Without
-    such an answer, redirects to the delivery."""
+    this. If the log is damaged, the file is the receipt alone, and the next page says so. If the
+    agent does not have the answer, redirects to the delivery."""
     receipt = receipts.of_sent_answer(_delivery(request, pk).pk, at=database_now())
     if receipt is None:
         return SeeOther("delivery", pk=pk)

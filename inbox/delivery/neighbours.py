@@ -26,8 +26,8 @@ ORDER = list(TITLES)
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Links the previous and the next delivery. `position` is `2 of 4`. It is empty if too many
-    deliveries wait to count them."""
+    """Links the previous and the next delivery. `position` is `2 of 4`. `position` is empty if too
+    many deliveries wait to count them."""
 
     previous: Delivery | None
     next: Delivery | None

@@ -37,8 +37,8 @@ COLUMNS = ("team", "headline", "type", "status", "answered_at", "created_at", "s
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """Holds the versions of a delivery. `newer` replaces it; `earlier` holds the versions before
-    it, newest first."""
+    """Holds the versions of a delivery. `newer` replaces the delivery; `earlier` holds the versions
+    before the delivery, newest first."""
 
     newer: Delivery | None = None
     earlier: list[Delivery] = field(default_factory=list)
@@ -110,7 +110,7 @@ def newest_version_of(delivery: Delivery) -> Delivery | None:
 
 
 def compare(earlier: Delivery, delivery: Delivery, *, is_asked_for: bool) -> Revision:
-    """Compares two versions, including the answer to the earlier one if there is one."""
+    """Compares two versions, including the answer to the earlier version if there is an answer."""
     response: Response | None = getattr(earlier, "response", None)
     edited = response.edited_json if response else None
     texts = [earlier.details_json or "", delivery.details_json or "", edited or ""]

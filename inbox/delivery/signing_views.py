@@ -49,8 +49,8 @@ REFUSALS: dict[type[PasskeyRefused], str] = {
 @require_POST
 @page
 def offer_signature(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Returns the options with which the browser asks for a passkey. Their challenge is bound to
-    the answer in the form."""
+    """Returns the options with which the browser asks for a passkey. The challenge in the options
+    is bound to the answer in the form."""
     delivery = find_delivery(request.user, pk)
     if not may_answer(request.user, delivery.team_id):
         raise PermissionDenied(NotAllowed.__doc__)
@@ -98,8 +98,8 @@ def sign_page(
     form: AnswerForm,
     problem: PasskeyRefused | TooManyRequests | None = None,
 ) -> HttpResponse:
-    """Shows exactly the answer that will be signed. Keeps it as a draft, because the passkey may be
-    on another device."""
+    """Shows exactly the answer that will be signed. Keeps the answer as a draft, because the
+    passkey may be on another device."""
     edited = form.cleaned_data["edited_json"]
     keep_unsigned(
         delivery,

@@ -16,7 +16,7 @@ from wake.models import Callback, Delivery, Response
 from wake.server.health import OVERDUE_AFTER
 
 MAX_EVENTS = 200
-# This is not an audit event, because opening a page only concerns the inbox.
+# An opening is not an audit event, because it only concerns the inbox.
 OPENED = "delivery.opened"
 RECEIVED = "delivery.received"
 RUNNING_LATE = "not sent yet, because callbacks are delayed. The agent can still fetch this answer."

@@ -270,8 +270,8 @@ def _with_entry(row: DeliveryRow, entries: Mapping[UUID, Done]) -> DeliveryRow:
 
 
 def headline(inbox: Inbox) -> str:
-    """Returns the line that says whether the person is caught up. Updates do not count, and
-    failures only if nothing else waits."""
+    """Returns the line that says whether the person is caught up. Updates do not count. Failures
+    count only if nothing else waits."""
     totals = {section.type: section.total for section in inbox.sections}
     updates = totals.pop(Delivery.Type.UPDATE, 0)
     waiting = sum(totals.values())
@@ -300,7 +300,7 @@ def _waiting(search: Search, at: datetime) -> DeliveryQuerySet:
 
 def _ended(search: Search, recent: Collection[UUID], at: datetime) -> list[DeliveryQuerySet]:
     """Returns the ended deliveries of one team that stay in their place, so that no other row
-    moves. These are the deliveries whose answer is still held, and the recent ones. Index:
+    moves. Such deliveries are the `recent` ones, and those whose answer is still held. Index:
     held_responses."""
     held = Response.objects.held().values("delivery")
     ended = [Delivery.objects.filter(pk__in=held)]

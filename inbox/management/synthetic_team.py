@@ -21,8 +21,8 @@ from wake.models import Delivery, Response
 SPAN = timedelta(days=730)
 TYPES = {"update": 45, "output": 36, "question": 14, "alert": 5}
 STATUSES = {"approved": 72, "redirected": 18, "rejected": 10}
-# In percent: how many deliveries have a deadline, and how many are answered. The others are
-# acknowledged.
+# In percent: how many deliveries have a deadline, and how many are answered. Unanswered deliveries
+# are acknowledged.
 HAVE_DEADLINE = {"update": 2, "output": 40, "question": 85, "alert": 30}
 ANSWERED = {"update": 3, "output": 93, "question": 96, "alert": 30}
 DEADLINE_HOURS = [1, 2, 4, 8, 24, 72]

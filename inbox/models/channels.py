@@ -163,8 +163,8 @@ class Notification(models.Model):
     # outcome, or a time.
     key = models.CharField(max_length=64)
     created_at = models.DateTimeField()
-    # When to send the notification. While a worker sends it, this is when another worker may try.
-    # Null when the notification is settled.
+    # When to send the notification. While a worker sends the notification, this is when another
+    # worker may try. Null when the notification is settled.
     due_at = models.DateTimeField(null=True)
     # The message with which the notification was last sent, and the time.
     message_id = models.UUIDField(null=True)

@@ -14,7 +14,7 @@ from wake.models import Delivery
 
 
 class Comment(models.Model):
-    """Stores a person's comment on a delivery for the team. Agents never read it."""
+    """Stores a person's comment on a delivery for the team. Agents never read comments."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     delivery = models.ForeignKey(

@@ -29,8 +29,8 @@ def normalised(text: str) -> list[str]:
 
 class WordsField(models.TextField):  # type: ignore[type-arg]  # no generic at run time
     """Stores normalised words separated by spaces. The words are written and searched, but never
-    read. On PostgreSQL the column is a tsvector. On SQLite it is the text itself, which FTS5
-    indexes (inbox/search/fts5.py).
+    read. On PostgreSQL the column is a tsvector. On SQLite the column is the text itself, which
+    FTS5 indexes (inbox/search/fts5.py).
 
     Words are split here, not by the databases: PostgreSQL's parser reads `example.com/report` as
     one word, and FTS5 reads it as three words.

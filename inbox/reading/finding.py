@@ -43,8 +43,8 @@ def _with_key(rows: DeliveryQuerySet) -> DeliveryQuerySet:
 
 
 def _with_discussion(rows: DeliveryQuerySet, reader: Any) -> DeliveryQuerySet:
-    """Adds `has_comments`, `has_outcomes` and `has_colleagues`. The last says whether anyone else
-    belongs to the delivery's team."""
+    """Adds `has_comments`, `has_outcomes` and `has_colleagues`. `has_colleagues` says whether
+    anyone else belongs to the delivery's team."""
     others = Membership.objects.filter(team=OuterRef("team_id")).exclude(user=reader)
     comments = Comment.objects.filter(delivery=OuterRef("pk"))
     outcomes = Outcome.objects.filter(delivery=OuterRef("pk"))

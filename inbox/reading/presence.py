@@ -25,8 +25,8 @@ RENEWED_EVERY = timedelta(minutes=2)
 
 
 def begin(delivery: Delivery, viewer: Viewer, *, at: datetime) -> None:
-    """Records that the viewer reads the delivery. Does nothing if the viewer may not answer the
-    delivery, if it was answered, or if its team never had a rule."""
+    """Records that the viewer reads the delivery. Records nothing if the viewer may not answer the
+    delivery, if the delivery was answered, or if the team never had a rule."""
     if _is_shown(delivery) and viewer.may_answer(delivery.team_id):
         _write(Reading.objects.filter(user=viewer.user, delivery=delivery), at=at)
 

@@ -1,6 +1,6 @@
 """Names the status of an answer: `Approved`, `Answered` or `Changes requested`.
 
-The protocol has only the word `redirected` for all answers that are neither yes nor no."""
+The protocol uses the word `redirected` for every answer besides yes and no."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ EMPTY: Mapping[str, Any] = {TEXT: "", LONG: "", NUMBER: None, BOOLEAN: False}
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Describes an option. `shown_id` is the id, which people see because the agent gets it.
-    `shown_id` is empty if the label is the same word."""
+    """Describes an option. `shown_id` is the id. People see the id, because the agent gets the id
+    of the chosen option. `shown_id` is empty if the label is the same word."""
 
     id: str
     label: str

@@ -1,4 +1,4 @@
-"""Renders content from agents as HTML that is safe to show. Nothing else prints it.
+"""Renders content from agents as HTML that is safe to show. Nothing else prints such content.
 
 Text passes through three steps: invisible characters are named, markdown-it renders it (no HTML, no
 images), and bleach filters it by an explicit allowlist. bleach is past its end of life, so three
@@ -226,7 +226,7 @@ def _of_object(
 
 def _name_what_was_left_out(value: Any, left_out: LeftOut) -> set[str]:
     """Names the parts that were left out of typed blocks, as the sender reports. Returns the names
-    of the members that report it."""
+    of the members with these reports."""
     phrases = value.get(LEFT_OUT) if blocks_in(value) is not None else None
     if not isinstance(phrases, list) or not 0 < len(phrases) <= MAX_SAID:
         return set()

@@ -100,8 +100,8 @@ def _indexing(agent: Agent, place: IndexedUntil) -> ReadPlan[Delivery]:
 
 
 def _write(ids: list[UUID], *, is_again: bool = False) -> None:
-    """Writes the words of these deliveries. Skips the release of an answer if it adds no word and
-    is on the same day, unless everything is indexed again."""
+    """Writes the words of these deliveries. Skips a released answer if the release adds no word and
+    is on the same day. `is_again` turns this skipping off."""
     before = vocabulary.words_of(ids) if is_again else []
     indexed = set(Searchable.objects.filter(delivery__in=ids).values_list("delivery", flat=True))
     rows = Delivery.objects.filter(pk__in=ids).with_content()

@@ -18,8 +18,8 @@ from django.db.models.expressions import RawSQL
 from wake.models import Delivery
 
 ONE_DAY = timedelta(days=1)
-# Four single days are longer than a weekend. If they do not fill the page, the days before them
-# usually do.
+# Four single days are longer than a weekend. If four days do not fill the page, the days before
+# them usually do.
 SINGLE_DAYS, DAYS_TOGETHER = 4, 3
 
 
@@ -58,8 +58,9 @@ def newest(
 ) -> list[Delivery]:
     """Returns the first `count` matching `rows` in these buckets. Index: words_of_deliveries.
 
-    The statement leaves PostgreSQL no choice: it reads a bucket from the index of words, and its
-    deliveries by primary key. For a rare word, PostgreSQL would otherwise read the whole history.
+    The statement leaves PostgreSQL no choice: a bucket is read from the index of words, and the
+    bucket's deliveries by primary key. For a rare word, PostgreSQL would otherwise read the whole
+    history.
     """
     matching = rows.filter(pk=RawSQL("matching.delivery_id", ())).order_by()[:1]
     sql, params = matching.query.sql_with_params()

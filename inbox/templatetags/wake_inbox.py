@@ -62,8 +62,8 @@ def marked_as(text: object, query: Query | None) -> str:
 
 @register.filter
 def briefly(phrases: Sequence[str]) -> str:
-    """Returns a short phrase unchanged; returns several phrases, or a long one, as a number: `3
-    things`."""
+    """Returns a single short phrase unchanged. For several phrases, or for a long phrase, returns
+    their number: `3 things`."""
     if len(phrases) == 1:
         return phrases[0] if len(phrases[0]) <= LONGEST_PHRASE else "one thing"
     return f"{len(phrases):,} things"

@@ -68,8 +68,8 @@ def all_clicked(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the person's choices, each by the name of its block. Raises InvalidInput if a choice
     is missing or was not shown, or if nothing was chosen.
 
-    Checkboxes without a tick are null and not an empty list, because a person who skipped them did
-    not say "none of these"."""
+    Checkboxes without a tick are null. An empty list would say "none of these", and a person who
+    skipped the checkboxes did not say this."""
     return _complete(original, clicked(original, data))
 
 

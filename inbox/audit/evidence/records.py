@@ -36,8 +36,8 @@ class WrittenByPerson(NamedTuple):
 @dataclass(slots=True)
 class DeliveryRecord:
     """Holds the parts of a record. `content` has the members of the digest. `answer` is the body
-    that the agent got. Each of the two is None if it cannot be read any more. `receipt` is filled
-    in later."""
+    that the agent got. A part that cannot be read any more is None. `receipt` is filled in
+    later."""
 
     delivery: Delivery
     values: Values

@@ -1,2 +1,2 @@
-"""Lets the people of a team write comments to each other about a delivery. Agents never read
-them."""
+"""Lets the people of a team write comments to each other about a delivery. Agents never read the
+comments."""

@@ -1,4 +1,5 @@
-"""Replaces, in comments, the name of a person whose account is removed. Their comments stay."""
+"""Replaces, in comments, the name of a person whose account is removed. The person's own comments
+stay."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Shows how long a team keeps content. Its owners can change this."""
+"""Shows how long a team keeps content. Owners of the team can change this time."""

@@ -1,4 +1,4 @@
-"""Shows how long each team keeps content. Owners can change this."""
+"""Shows how long each team keeps content. Owners can change this time."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ COLUMNS = ("team", "agent", "type", "status", "expires_at", "on_timeout", "creat
 
 def record_new(*, at: datetime) -> int:
     """Creates notifications for new deliveries in teams with channels, and for due digests; returns
-    how many rows it read. Without channels it makes two queries that find nothing."""
+    how many rows it read. If there are no channels, makes two queries that find nothing."""
     read = follow(
         _agents_with_listeners(),
         NotedUntil,

@@ -18,7 +18,8 @@ class BadSubscription(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Describes where a browser takes messages, and for which keys. It is stored as JSON."""
+    """Describes where a browser takes messages, and for which keys. A subscription is stored as
+    JSON."""
 
     endpoint: str
     p256dh: str

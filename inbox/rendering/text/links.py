@@ -21,7 +21,7 @@ def is_url(text: str) -> bool:
 
 def hidden_address(address: str, words: str) -> list[str]:
     """Returns the address of a link, unless the words of the link are the address. Adds the host
-    that a browser opens, if the address seems to have another one."""
+    that a browser opens, if the address seems to have another host."""
     is_shown = words.strip() == address
     host = hidden_host(address, address) if _IS_WEB.match(address) else ""
     return [part for part in ("" if is_shown else address, host) if part]

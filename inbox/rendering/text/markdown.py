@@ -7,7 +7,7 @@ surplus cells of a table. `[name]: address`, backslashes and entities stay as th
 
 Only the marks that the page draws are not shown: bullets, `#` of headings, fences and backticks of
 code, pipes of tables, and brackets of links. `*`, `_` or `~~` of emphasis stay, in a faint colour.
-Inside a word or a path they are not emphasis: `/tmp/__cache__/x` is a different path from
+Inside a word or a path these marks are not emphasis: `/tmp/__cache__/x` is a different path from
 `/tmp/cache/x`.
 """
 
@@ -295,7 +295,7 @@ def _with_words_of_fences(tokens: list[Token]) -> Iterator[Token]:
 
 
 def _number(tokens: list[Token]) -> None:
-    """Gives a list item its written number, if that is not the next one."""
+    """Gives a list item its written number, if the page would show another number."""
     expected: list[int] = []
     for token in tokens:
         if token.type in {"ordered_list_open", "bullet_list_open"}:

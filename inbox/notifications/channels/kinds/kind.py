@@ -41,10 +41,9 @@ class ChannelPost:
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """Describes how sending ended. `problem` is empty if the message arrived; otherwise it names
-    the failure in plain words. `is_gone` means that this address will never work again, so the
-    channel is suspended immediately. `retry_after` is in seconds, if the other side asked for
-    it."""
+    """Describes how sending ended. `problem` names the failure in plain words, and is empty if the
+    message arrived. `is_gone` means that this address will never work again, so the channel is
+    suspended immediately. `retry_after` is in seconds, if the other side asked for it."""
 
     problem: str = ""
     is_gone: bool = False

@@ -40,9 +40,9 @@ GONE = {"account_inactive", "channel_not_found", "token_revoked", "user_not_foun
 
 def can_answer_here(delivery: Delivery) -> bool:
     """Returns whether a message can show everything that a person approves. Other deliveries are
-    answered in Wake, where people see everything. These are deliveries with details, an assumption,
-    or other fields that no message prints. Deliveries with values to choose, with several
-    approvals, or with actions that cannot be undone are also answered there."""
+    answered in Wake, where people see everything: deliveries with details, an assumption, or other
+    fields that no message prints. Deliveries with values to choose, with several approvals, or with
+    actions that cannot be undone are also answered there."""
     is_open = delivery.answered_at is None and not delivery.is_closed
     if not is_open or delivery.superseded_at is not None or delivery.erased_at is not None:
         return False
