@@ -1,1 +1,1 @@
-"""Makes agents on any machine reachable over A2A. Their questions go to the same inbox."""
+"""Makes agents on any machine reachable over A2A. The agents' questions go to the same inbox."""

@@ -41,8 +41,8 @@ def base_url_of(card: Card) -> str:
 
 
 def origin_for(request: HttpRequest) -> str:
-    """Returns WAKE_ORIGIN in production, regardless of the request's host. In development it
-    returns the origin of the request, which may be localhost, a container or a forwarded port."""
+    """Returns WAKE_ORIGIN in production, regardless of the request's host. In development, returns
+    the origin of the request, which may be localhost, a container or a forwarded port."""
     if settings.DEVELOPMENT:
         return f"{request.scheme}://{request.get_host()}"
     return str(settings.WAKE_ORIGIN)

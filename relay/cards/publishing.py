@@ -67,7 +67,7 @@ def publish(
 
 @transaction.atomic
 def unpublish(card: Card, *, by: Actor, at: datetime) -> None:
-    """Makes an agent unreachable over A2A. Its tasks and its card stay. A second call changes
+    """Makes an agent unreachable over A2A. The agent's tasks and card stay. A second call changes
     nothing."""
     if Card.objects.filter(pk=card.pk, enabled=True).update(enabled=False, updated_at=at):
         notify(ACCESS_TOPIC)

@@ -1,5 +1,5 @@
-"""Serves cards to every reader on every site. Caches store them for a minute. A reader that names a
-version of A2A gets the card of that version."""
+"""Serves cards to every reader on every site. Caches store cards for a minute. A reader that names
+a version of A2A gets the card of that version."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class FramesParser(BaseParser):
 
 class AgentView(ProtocolView):
     """Returns the agent of a connector's key before the connector opens its journal. The journal
-    belongs to the agent, and the key may be a new one."""
+    belongs to the agent, and the key may have been rotated."""
 
     http_method_names = ["get"]
 
@@ -91,7 +91,7 @@ class PollView(ProtocolView):
     def post(self, request: Request) -> HttpResponse:
         key, seconds = key_of(request), _wait(request.GET.get("wait", "0"))
         if "Origin" in request.headers:
-            return errors.plain_error(403, "forbidden", "This is for no browser.")
+            return errors.plain_error(403, "forbidden", "Browsers cannot use this endpoint.")
         if key.mode != ApiKey.Mode.LIVE:
             raise AuthenticationFailed
         session = ConnectorSession(key, transport="poll", address=client_address(request))

@@ -3,7 +3,7 @@ transport.
 
 All state between two frames is in rows, so a connector continues where it was after either side has
 restarted. Frames are JSON objects with a `type`. The connector sends hello, ack, progress, result,
-heartbeat, pong and drain. It receives welcome, task, done, cancel, ping and error.
+heartbeat, pong and drain. The connector receives welcome, task, done, cancel, ping and error.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ class ConnectorSession:
             return self._refuse("failed", "Something on our side failed.", read_leniently(text))
 
     def _read(self, text: str, *, at: datetime) -> list[Json]:
-        """Answers one frame. If a result is too long or contains U+0000, it cannot be stored. Its
-        run then fails, because sending the same result again would not help."""
+        """Answers one frame. A result that is too long or contains U+0000 cannot be stored. The run
+        of such a result fails, because sending the same result again would not help."""
         try:
             return self.receive(read_strictly(text), at=at)
         except Malformed as reason:
@@ -119,8 +119,8 @@ class ConnectorSession:
             return [error_frame("unknown_run", str(reason), value)]
 
     def look(self, *, at: datetime) -> list[Json]:
-        """Returns new frames for this connector: runs, and requests to stop them. Its key is
-        checked first each time, so a revoked key leases no more runs."""
+        """Returns new frames for this connector: runs, and requests to stop them. The connector's
+        key is checked first each time, so a revoked key leases no more runs."""
         if self.connector is None or self.closes:
             return []
         runs = Run.objects.filter(agent=self.connector.agent_id)

@@ -1,6 +1,6 @@
-"""Serves the WebSocket that a connector holds open. The server reads its rows for the connector
-when it is notified of a change. It also reads them every few seconds, because a notification may be
-lost."""
+"""Serves the WebSocket that a connector holds open. The server reads the connector's rows when a
+notification reports a change. The server also reads these rows every few seconds, because a
+notification may be lost."""
 
 from __future__ import annotations
 

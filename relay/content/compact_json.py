@@ -2,7 +2,7 @@
 
 import json
 
-# There is one encoder for all calls, because json.dumps() makes a new one each time.
+# There is one encoder for all calls, because json.dumps() makes a new encoder each time.
 dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 

@@ -39,8 +39,8 @@ def newest(
     if len(tasks) == 1:
         (task,) = tasks
         if task.only_message is not None and task.generation == 1:
-            # A new task has no message in its status that `without` could name. Its only turn is
-            # the caller's.
+            # A new task has no message in its status that `without` could name. The only turn of a
+            # new task is the caller's.
             turns[task.pk] = [task.only_message]
             return turns
     messages = Message.objects.filter(task__in=tasks).exclude(pk__in=excluded)

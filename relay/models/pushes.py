@@ -40,8 +40,8 @@ class PushConfig(models.Model):
 
 
 class PushNotification(models.Model):
-    """Records that one generation of a task was sent to one config. Its callback is the queue and
-    has the attempts."""
+    """Records that one generation of a task was sent to one config. The record's callback is the
+    queue and has the attempts."""
 
     # The config may be deleted, but the record stays.
     config = models.ForeignKey(

@@ -35,8 +35,8 @@ class ConnectorQuerySet(models.QuerySet["Connector"]):
 
 
 class Connector(models.Model):
-    """Records one `wake connect` process of an agent. It is online while its last contact is
-    recent."""
+    """Records one `wake connect` process of an agent. A connector is online while its last contact
+    is recent."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="connectors")
@@ -160,7 +160,7 @@ class Run(models.Model):
     # The number of the last progress that was stored. A repeated one is ignored.
     progress = models.PositiveIntegerField(default=0)
     # The number of the first refused piece of an artifact. The result contains this piece and all
-    # later ones again.
+    # later pieces again.
     refused_from = models.PositiveIntegerField(null=True)
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)

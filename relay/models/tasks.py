@@ -275,8 +275,8 @@ class Artifact(models.Model):
     description: models.TextField[str, str] = ContentTextField(blank=True)
     parts_json: models.TextField[str, str] = ContentTextField()
     metadata_json: models.TextField[str, str] = ContentTextField(blank=True)
-    # The generation of the task in which the present content began. Later events continue it, and
-    # earlier ones were about replaced content.
+    # The generation of the task in which the present content began. Later events continue this
+    # content, and earlier events were about replaced content.
     begins = models.PositiveIntegerField(default=0, db_default=0)
     created_at = models.DateTimeField()
 

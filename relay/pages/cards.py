@@ -40,7 +40,7 @@ def agent_card(request: PersonRequest, pk: UUID) -> HttpResponse:
         if _opens_to_everyone(request, card) and (ask := ask_if_stale(request)):
             return ask
     form, skills = CardForm(card, posted(request), at=now), skill_forms(card, posted(request))
-    # Both are validated, because each reports its own errors.
+    # Both forms are validated, because each form reports its own errors.
     if not all([form.is_valid(), skills.is_valid()]) or not publishing.has_url_safe_id(agent):
         return _show(request, card, form=form, skills=skills)
     fields = {**form.cleaned_data, "skills": skills.skills()}

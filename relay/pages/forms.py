@@ -212,7 +212,7 @@ class Skills(SkillFormSet):
 
 
 def _is_gone(form: SkillForm) -> bool:
-    """Returns whether a skill was removed or is the empty one."""
+    """Returns whether a skill was removed or is still empty."""
     is_empty = form.empty_permitted and not form.has_changed()
     return is_empty or bool(form.cleaned_data.get(DELETION_FIELD_NAME))
 

@@ -1,8 +1,8 @@
 """Translates messages, tasks, events and push configs between A2A on the wire and stored rows.
 
 This module reads every dialect from every sender: 1.0, 0.3 with `kind`, and the mixed dialect of
-older documents with `type` and states like `input_required`. It writes only the canonical form of
-one version. Rows store the JSON of 1.0 (relay/models/tasks.py).
+older documents with `type` and states like `input_required`. The module writes only the canonical
+form of one version. Rows store the JSON of 1.0 (relay/models/tasks.py).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ContentTypeNotSupported(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """Holds a caller's message. Its parts are canonical."""
+    """Holds a caller's message. The parts are canonical."""
 
     message_id: str
     parts: list[Json]

@@ -1,7 +1,8 @@
 """Reads the members of a JSON object from a caller or an agent.
 
-Each member is found by its name in the specification. Its snake_case form, which ProtoJSON allows
-and older clients send, also works. Null counts as absent, and unknown members are ignored.
+Each member is found by its name in the specification. The snake_case form of the name, which
+ProtoJSON allows and older clients send, also works. Null counts as absent, and unknown members are
+ignored.
 """
 
 from __future__ import annotations

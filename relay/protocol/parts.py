@@ -96,8 +96,8 @@ def _first(given: Fields, names: Sequence[str], *, longest: int) -> str:
 
 
 def _content(part: Fields, names: dict[str, str]) -> tuple[str, Any]:
-    """Returns the part's content and its canonical name. Null counts as absent, unless it is the
-    only data."""
+    """Returns the part's content and its canonical name. A null member counts as absent, unless
+    null is the only data."""
     there = [name for name in names if part.get(name) is not None]
     if not there and part.has("data") and "data" in names:
         there = ["data"]
@@ -122,8 +122,8 @@ def _base64(part: Fields, name: str, text: str) -> str:
 
 
 def _older_part(part: Json) -> Json:
-    """Writes a part of 0.3. Its `kind` is repeated as `type` for older readers. Members of a text
-    part that exist only in 1.0 keep their names, and readers of 0.3 ignore these members."""
+    """Writes a part of 0.3. The part's `kind` is repeated as `type` for older readers. Members of a
+    text part that exist only in 1.0 keep their names, and readers of 0.3 ignore these members."""
     rest = {key: value for key, value in part.items() if key not in CONTENT}
     if "text" in part:
         return _both("text") | {"text": part["text"]} | rest

@@ -69,7 +69,7 @@ def wake_connectors_soon(task: Task) -> None:
 
 
 def new_run(task: Task, message: Message, *, at: datetime, decision: Json | None = None) -> Run:
-    """Returns a run. The caller stores it, and then wakes the connectors."""
+    """Returns a run. The caller stores the run, and then wakes the connectors."""
     return Run(
         agent=task.agent,
         task=task,
@@ -187,8 +187,8 @@ def _room(connector: Connector) -> int:
 
 def _is_readable(run: Run) -> bool:
     """Returns whether everything that the connector needs for a run can be decrypted. Otherwise the
-    run waits, because the key may be missing on this server only. Other runs do not wait for such a
-    run."""
+    run waits, because the key may be missing on this server only. Other runs do not wait for an
+    unreadable run."""
     try:
         _texts_of(run)
     except Unreadable:
@@ -228,8 +228,8 @@ def _say_unreadable(run_id: uuid.UUID) -> None:
 
 
 def leased_run(run: Run, lease: uuid.UUID) -> Run:
-    """Returns the present row of a run if this lease is its current one; raises LeaseLost. The task
-    is locked (relay/tasks/transitions.py)."""
+    """Returns the present row of a run if this lease is its current lease; raises LeaseLost. The
+    task is locked (relay/tasks/transitions.py)."""
     current = Run.objects.on_lease().filter(pk=run.pk, lease=lease).first()
     if current is None:
         raise LeaseLost(LeaseLost.__doc__)
@@ -260,10 +260,10 @@ def resume(
 ) -> list[Run]:
     """Continues the runs of a connector that has connected again.
 
-    The connector keeps the runs that it names, unless another connector has got them since. If the
-    connector does not name a run that was leased to it, the run never arrived, and goes back to the
-    queue. After the third attempt a run stays leased instead, so that its task fails when the lease
-    ends: the run may be the cause of the connector's crashes.
+    The connector keeps the runs that it names, unless another connector has leased these runs
+    since. If the connector does not name a run that was leased to it, the run never arrived, and
+    goes back to the queue. After the third attempt a run stays leased instead, so that its task
+    fails when the lease ends: the run may be the cause of the connector's crashes.
 
     `leases` are the leases under which this connector has the runs. Without `leases`, other online
     connectors keep their runs.

@@ -21,8 +21,8 @@ EVENTS_AT_ONCE = 100
 BYTES_AT_ONCE = 1_000_000
 IDS_AT_ONCE = 500
 BEGINNINGS = {Task.State.SUBMITTED, Task.State.WORKING}
-# A snapshot is read again while the task changes. After this many attempts it is read under the
-# task's lock.
+# A snapshot is read again while the task changes. After this many attempts the snapshot is read
+# under the task's lock.
 ATTEMPTS = 3
 
 

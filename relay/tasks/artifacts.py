@@ -71,8 +71,9 @@ def prepare(task_id: uuid.UUID, artifacts: Sequence[ReportedArtifact], *, at: da
 @transaction.atomic
 def store(task: Task, prepared: Prepared, *, at: datetime, seen: int = 0) -> None:
     """Stores all artifacts or none for a locked task. The number of statements does not grow with
-    the number of artifacts. An artifact with the id of an earlier one replaces or continues it.
-    Pieces with a number up to `seen` are already stored. Raises ResultTooLarge."""
+    the number of artifacts. An artifact with the id of an earlier artifact replaces or continues
+    the earlier artifact. Pieces with a number up to `seen` are already stored. Raises
+    ResultTooLarge."""
     numbers = [n for n, one in enumerate(prepared.artifacts) if not 0 < one.number <= seen]
     prepared.discard_files(set(range(len(prepared.artifacts))) - set(numbers))
     if not numbers:

@@ -1,8 +1,8 @@
 """Shows messages and artifacts of a task as typed blocks (docs/protocol.md, Typed blocks), in the
 details of a delivery and on the pages of the task.
 
-A choice or a field asks for an answer only in the agent's current message. From a caller or an
-earlier turn it is shown as JSON.
+A choice or a field asks for an answer only in the agent's current message. A choice or a field from
+a caller, or from an earlier turn, is shown as JSON.
 """
 
 from __future__ import annotations

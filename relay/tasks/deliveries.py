@@ -1,5 +1,5 @@
 """Shows a task in the inbox of the agent's team. Each turn that concerns people is a delivery,
-which replaces the previous one."""
+which replaces the task's previous delivery."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UNREADABLE = (
 
 State = Task.State
 Type = Delivery.Type
-# A delivery of a task supersedes its newest earlier one of these types.
+# A delivery of a task supersedes the task's newest earlier delivery of these types.
 FOLLOWS = {
     Type.QUESTION: {Type.QUESTION},
     Type.OUTPUT: {Type.QUESTION, Type.OUTPUT},

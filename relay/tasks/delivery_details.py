@@ -154,9 +154,9 @@ def _titled(
 
 
 def _proposal(task: Task, message: Message | None, artifacts: list[Artifact]) -> Json | str:
-    """Returns the content that a person may change. This is the data that the agent shows. Without
-    data, the content is the artifacts of this run, by name if there are several. Without artifacts,
-    the content is the agent's text."""
+    """Returns the content that a person may change. The content is the data that the agent shows.
+    Without data, the content is the artifacts of this run, by name if there are several. Without
+    artifacts, the content is the agent's text."""
     parts = message.parts if message else []
     for part in parts:
         own = typed_blocks(part)

@@ -24,7 +24,7 @@ NEVER_FETCHED = f"The agent was offline for {LONGEST_WAIT.days} days."
 
 
 def expire_leases(*, at: datetime) -> int:
-    """Puts each run whose lease has ended back at the head of the queue. After the third attempt it
+    """Puts each run whose lease has ended back at the head of the queue. After the third attempt,
     fails the run's task instead. Returns how many runs there were."""
     return _sweep(Run.objects.lapsed(at), partial(_take_back, at=at))
 

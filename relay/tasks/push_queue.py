@@ -41,7 +41,7 @@ BYTES_AT_ONCE = 4_000_000
 ROWS_AT_ONCE = 500  # rows in one statement
 # Limits the artifacts of one transaction's pushes. An agent of another server takes 10 MB.
 LONGEST_TASK = 8_000_000
-# A failed event is tried again after this time. Other events do not wait for the failed one.
+# A failed event is tried again after this time. Other events do not wait for a failed event.
 PAUSE = timedelta(minutes=1)
 # 1.0 has its own media type for content that is not JSON-RPC (1.0.1, 14.1).
 CONTENT_TYPES: Mapping[Version, str] = {"1.0": "application/a2a+json", "0.3": "application/json"}

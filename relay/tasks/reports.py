@@ -20,7 +20,7 @@ from relay.tasks.artifacts import Prepared, ResultTooLarge
 
 State = Task.State
 
-# A task with this many messages ignores the text of further progress reports. This is half of
+# A task with this many messages ignores the text of further progress reports. This limit is half of
 # room.MAX_MESSAGES; the other half is for callers, people and results.
 WORDS_WITHIN = 500
 # A task with this many events refuses further pieces of artifacts, because each piece is also

@@ -89,8 +89,8 @@ def send(
     be told apart.
 
     Raises TaskNotFound, TaskIsTerminal, TaskIsFull, ContextIsFull, ContextMismatch, AgentBusy,
-    IdempotencyConflict, and InvalidParams; then nothing is stored. With `is_cached` it also raises
-    OutOfDate, if card or caller have changed since they were read, or if the message needs another
+    IdempotencyConflict, and InvalidParams; then nothing is stored. With `is_cached`, also raises
+    OutOfDate if card or caller have changed since they were read, or if the message needs another
     row.
     """
     idempotency, network = (idempotency, "") if caller else (None, network)

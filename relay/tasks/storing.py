@@ -21,10 +21,10 @@ def storing(*, room: int, is_cached: bool, has_context: bool) -> Chain:
     """Returns the chain of writes that inserts the task's context (unless the context exists), and
     then the task with its message, run, first event and audit event.
 
-    Its condition is `has_room`: fewer than `room` runs are queued. A cached card and caller add the
-    conditions `card_as_read` and `caller_works`. Its lock of the agent excludes only an exact count
-    (relay/runs/queue.py), so messages wait neither for each other nor for other commits of the
-    agent.
+    The condition of the chain is `has_room`: fewer than `room` runs are queued. A cached card and
+    caller add the conditions `card_as_read` and `caller_works`. The chain's lock of the agent
+    excludes only an exact count (relay/runs/queue.py), so messages wait neither for each other nor
+    for other commits of the agent.
     """
     queued = Run.objects.queued(parameter("agent", Agent, "id")).order_by()
     has_room = (

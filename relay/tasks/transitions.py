@@ -91,8 +91,8 @@ def transition(
 ) -> Task:
     """Changes the state of a task; no other function does. `message` gives the reason, and `by` is
     the agent unless it is given. Raises TaskNotFound, TaskIsTerminal, and IllegalTransition for a
-    transition that is not in LEGAL. A decision about one generation compares the generation under
-    this lock (lifecycle.decide)."""
+    transition that is not in LEGAL. lifecycle.decide() compares the generation of its task under
+    this lock."""
     task = lock(task_id)
     if task.is_terminal:
         raise TaskIsTerminal(TaskIsTerminal.__doc__)
@@ -119,7 +119,7 @@ def topic_of(task_id: uuid.UUID) -> str:
 
 def first_event(task: Task, *, at: datetime) -> Event:
     """Returns the first event of a task that this transaction creates, with generation 1. The
-    caller stores it. There are no push configs yet, and no deliveries to replace."""
+    caller stores the event. There are no push configs yet, and no deliveries to replace."""
     return Event(
         task=task, generation=task.generation, kind=Event.Kind.STATUS, state=task.state, at=at
     )
@@ -133,7 +133,7 @@ def emit_event(
     message: Message | None = None,
 ) -> Event:
     """Adds an event, and so a generation, to a task that this transaction has locked or created.
-    Shows it in the inbox. Messages to the task are not pushed."""
+    Shows the event in the inbox. Messages to the task are not pushed."""
     task.generation += 1
     task.save(update_fields=["generation"])
     event = Event.objects.create(

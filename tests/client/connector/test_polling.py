@@ -214,7 +214,11 @@ def test_it_ends_when_the_relay_refuses_it(
     [
         (404, None, "not a Wake server"),
         (501, None, "not a Wake server"),
-        (403, {"error": {"message": "This is for no browser."}}, "This is for no browser."),
+        (
+            403,
+            {"error": {"message": "Browsers cannot use this endpoint."}},
+            "Browsers cannot use this endpoint.",
+        ),
         (301, None, "points to https://elsewhere.example.com"),
     ],
 )
