@@ -1,8 +1,8 @@
 """Makes the texts of keys and of links that are mailed, and recognises them.
 
 A text has a prefix, 30 random base62 digits (178 bits), and six more digits with the CRC32 of the
-random ones. The CRC32 reveals made-up texts and typing errors without a query. Only the SHA-256 is
-stored. A slow hash is not needed, because a random text cannot be guessed.
+random digits. The CRC32 reveals made-up texts and typing errors without a query. Only the SHA-256
+is stored. A slow hash is not needed, because a random text cannot be guessed.
 """
 
 from __future__ import annotations

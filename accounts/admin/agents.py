@@ -103,8 +103,7 @@ class AgentAdmin(AuditedAdmin):
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """Shows the secret. If the same form is sent again, it is refused, because the agent
-        exists."""
+        """Shows the secret. A form that is sent again is refused, because the agent exists."""
         return self._show_once(request, obj, "signing secret", obj.first_secret)
 
     # Keys, secrets and the pause ------------------------------------------------------------------

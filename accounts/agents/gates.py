@@ -1,7 +1,7 @@
 """Issues and revokes gate keys, and looks up the gate key of a request.
 
-A gate key has the form of an agent's key (accounts/agents/keys.py), but begins with `wk_gate_`. It
-can only claim approvals (docs/gates.md).
+A gate key has the form of an agent's key (accounts/agents/keys.py), but begins with `wk_gate_`. A
+gate key can only claim approvals (docs/gates.md).
 """
 
 from __future__ import annotations

@@ -136,12 +136,12 @@ def _by(digest: str) -> ApiKey | None:
 
 
 def remembered(text: str) -> ApiKey | None:
-    """Returns the key with its agent. Both may be up to a minute old, because this process
+    """Returns the key with its agent. Key and agent may be up to a minute old, because this process
     remembers them. Looks the key up if this process does not remember it.
 
     The remembered key may have ended since it was looked up. So only callers whose own statement
-    checks that the key is usable now may call this function. They can check it with is_usable_now()
-    (docs/decisions/0027-hot-reads-remember-their-key.md).
+    checks that the key is usable now may call this function. The condition for that check is
+    is_usable_now() (docs/decisions/0027-hot-reads-remember-their-key.md).
     """
     digest = digest_of(text)
     # A look-up also reads the database's clock, and every caller needs that time next.

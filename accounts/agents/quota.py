@@ -2,9 +2,9 @@
 however many processes there are.
 
 The bucket (capacity = burst, refill = hourly / 3600 a second) is stored as one integer: the time,
-in microseconds since 1970, at which the bucket would be full again. This is the generic cell rate
-algorithm (ITU-T I.371). This algorithm admits exactly the same requests as a token bucket, and fits
-into a single conditional UPDATE.
+in microseconds since 1970, at which the bucket would be full again. The generic cell rate
+algorithm (ITU-T I.371) works with this integer. The algorithm admits exactly the same requests as a
+token bucket, and fits into a single conditional UPDATE.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ def _quota_spent(key: ApiKey, full_at: int, *, now_us: int, tokens: int = 1) -> 
 def allowance_at(
     full_at: int, now_us: int, interval: int, burst: int, *, tokens: int = 1
 ) -> Allowance:
-    """Returns the remaining quota of a key whose `quota_us` is `full_at`. Its `retry_after` is the
-    time until this many `tokens` are available."""
+    """Returns the remaining quota of a key whose `quota_us` is `full_at`. The quota's `retry_after`
+    is the time until this many `tokens` are available."""
     missing = max(0, full_at - now_us)
     wait = missing - (burst - tokens) * interval
     return Allowance(

@@ -1,5 +1,5 @@
 """Makes the database refuse to change or remove rows of the audit and the log, and to add a row to
-a chain of version 0.2. So a process of version 0.2 that still runs adds no such row.
+a chain of version 0.2. So a process of version 0.2 that still runs cannot add to a chain.
 
 The triggers are created after every `migrate`, because a migration that rebuilds a table on SQLite
 drops them silently. The owner of the tables can remove the triggers, but the log then reveals every

@@ -64,7 +64,7 @@ def record_many(event: str, *, by: Actor, of: Iterable[Any], at: datetime, **det
 def event_of(
     event: str, *, by: Actor, of: Any, team_id: int | None, at: datetime, detail: dict[str, Any]
 ) -> AuditEvent:
-    """Builds one event. The caller stores it."""
+    """Builds one event. The caller stores the event."""
     return AuditEvent(
         at=at,
         team_id=team_id,

@@ -35,9 +35,9 @@ class Limit:
 
 def take(limit: Limit, *, of: str, at: datetime) -> int:
     """Takes one attempt and returns 0. If no attempt is left, returns the seconds until the next
-    one is allowed. This is one statement, so concurrent attempts are counted exactly. Call this
-    function outside transactions, because a rollback would return the attempt, and two callers
-    could wait for each other."""
+    one is allowed. Taking an attempt is one statement, so concurrent attempts are counted exactly.
+    Call this function outside transactions, because a rollback would return the attempt, and two
+    callers could wait for each other."""
     now, interval = microseconds(at), -(-limit.seconds * 1_000_000 // limit.attempts)
     spent_until = now + (limit.attempts - 1) * interval
     digest = _digest(of)

@@ -48,7 +48,7 @@ def of_waiting(row: LogWaiting) -> Content:
 def made(
     contents: Sequence[Content], *, first: int, numbers: dict[int, int], at: datetime
 ) -> list[LogEntry]:
-    """Returns an entry for each content. The first one has the index `first`. `numbers` has the
+    """Returns an entry for each content. The first entry has the index `first`. `numbers` has the
     last number of each team, and is updated."""
     salts = os.urandom(SALT_BYTES * len(contents))
     entries = []

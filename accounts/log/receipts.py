@@ -1,5 +1,5 @@
-"""Puts receipts into the log. The protocol makes them, and registers how to read them, because this
-package does not know its models."""
+"""Puts receipts into the log. The protocol makes receipts, and registers functions that read them,
+because this package does not know the models of the protocol."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Jwts = dict[UUID, str]
 
 class Receipts(NamedTuple):
     """Holds two functions that read receipts. `jwts` reads the JWTs of receipts that still exist.
-    `forgotten` returns the id of one receipt that is neither in the log nor waiting. Its argument
-    is the number of receipts for each statement."""
+    `forgotten` returns the id of one receipt that is neither in the log nor waiting. The argument
+    of `forgotten` is the number of receipts for each statement."""
 
     jwts: Callable[[Collection[UUID]], Jwts]
     forgotten: Callable[[int], UUID | None]

@@ -2,10 +2,11 @@
 
 A sweep writes the entries a few seconds after the events, one sweep at a time, in the order of the
 events' numbers. A number is assigned before its transaction commits, so an event may become visible
-after later ones have entries. It still gets an entry, later in the log: a sweep looks at every
-event above the checkpoint (`AuditCheckpoint`), which rises only past numbers that no transaction
-can use any more (docs/decisions/0008-the-audit-chain.md). A receipt waits in a row of its own
-(`LogWaiting`) until a sweep appends it.
+after events with higher numbers have entries. Such an event still gets an entry, later in the log,
+because a sweep looks at every event above the checkpoint (`AuditCheckpoint`). The checkpoint moves
+past a number only if no transaction can use that number any more
+(docs/decisions/0008-the-audit-chain.md). A receipt waits in a row of its own (`LogWaiting`) until a
+sweep appends it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ DRAIN_SECONDS = 20.0
 
 
 class EntryAfterEnd(Exception):
-    """There is an entry after the end of the log, in the place of the next one. Another program
+    """There is an entry after the end of the log, in the place of the next entry. Another program
     wrote that entry, or the size of the log was set back."""
 
     def __init__(self, entry: LogEntry) -> None:
@@ -254,8 +255,8 @@ def _locked_checkpoint() -> AuditCheckpoint | None:
 
 
 def _writers() -> list[str]:
-    """Returns the other open transactions that have written events or are about to. There is none
-    on SQLite, because it has one writer at a time, and this transaction is the writer."""
+    """Returns the other open transactions that have written events or are about to. On SQLite there
+    are no others, because SQLite has one writer at a time."""
     if connection.vendor != "postgresql":
         return []
     with connection.cursor() as cursor:

@@ -209,8 +209,8 @@ def _check_numbers(start: int, end: int, *, at_once: int) -> None:
     before = LogEntry.objects.filter(
         team_id=OuterRef("team_id"), number=OuterRef("number") - 1, index__lt=OuterRef("index")
     )
-    # PostgreSQL looks up the result of a Subquery in the index, row by row. It may answer an Exists
-    # with a join that reads all entries.
+    # PostgreSQL looks up the result of a Subquery in the index, row by row. For an Exists,
+    # PostgreSQL may use a join that reads all entries.
     first_ones = LogEntry.objects.alias(before=Subquery(before.values("index")[:1])).filter(
         before=None
     )
@@ -228,7 +228,7 @@ def _check_numbers(start: int, end: int, *, at_once: int) -> None:
 def _check_nothing_is_forgotten(until: int, *, at_once: int) -> None:
     """Checks that each event up to `until` has an entry. No team has the number NO_TEAM, so an
     event with this number would be in no team's list."""
-    # This is the order of the index. In the order of the ids, PostgreSQL might read all events.
+    # The index has this order. In the order of the ids, PostgreSQL might read all events.
     if event := AuditEvent.objects.filter(team_id=NO_TEAM).order_by("at", "pk").first():
         raise Broken(
             f"Event {event.pk} names team {NO_TEAM}, which never was one: it was inserted or "

@@ -28,7 +28,8 @@ def set_up(*, email: str, password: str) -> Welcome | None:
     """Creates the first team, its owner and an agent with a live key, or returns None if the server
     has people already. Raises ValidationError.
 
-    All of this is one transaction, so after a kill the next start begins again.
+    Everything is created in one transaction. If the process is killed before the end, the next
+    start begins again.
     """
     if User.objects.exists():
         return None

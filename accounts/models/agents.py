@@ -26,7 +26,7 @@ class AgentQuerySet(models.QuerySet["Agent"]):
 
 
 class Agent(models.Model):
-    """Sends deliveries to its one team. It has keys, and a cursor for its sweeps."""
+    """Sends deliveries to its one team. An agent has keys, and a cursor for its sweeps."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="agents")
@@ -50,8 +50,8 @@ class Agent(models.Model):
     # locks the row. The next stamp is the clock's time, or the last stamp plus one if that is
     # later.
     activity_us = models.BigIntegerField(default=0, editable=False)
-    # A copy of the version of the team's rules. A delivery reads it together with the key and the
-    # agent's stamp (docs/decisions/0044-rules-reach-a-delivery-with-its-key.md).
+    # A copy of the version of the team's rules. A delivery reads this copy together with the key
+    # and the agent's stamp (docs/decisions/0044-rules-reach-a-delivery-with-its-key.md).
     rules_version = models.BigIntegerField(default=0, db_default=0, editable=False)
 
     objects = AgentQuerySet.as_manager()

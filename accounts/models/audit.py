@@ -78,11 +78,11 @@ class AuditTip(models.Model):
 
 class AuditCheckpoint(models.Model):
     """Marks, in one row, up to which event all chains are complete. The process that extends the
-    chains locks it."""
+    chains locks this row."""
 
     event_id = models.BigIntegerField(default=0)
     # The facts that an earlier run saw: the newest event, and the transactions that may still have
-    # been writing older ones.
+    # been writing older events.
     candidate = models.BigIntegerField(default=0)
     writers = models.JSONField(default=list)
     # How many chains there are, and how many events they have in total (accounts/audit/totals.py).

@@ -16,7 +16,7 @@ class Identity(models.Model):
     issuer = models.CharField(max_length=255)
     subject = models.CharField(max_length=255)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="identities")
-    # The address that the provider sent at the last sign-in. It is only shown to people.
+    # The address that the provider sent at the last sign-in. The address is only shown to people.
     email = models.CharField(max_length=254, blank=True)
     connected_at = models.DateTimeField(default=database_now)
 

@@ -28,8 +28,7 @@ class KeyPairQuerySet(models.QuerySet[Pair]):
 
     @transaction.atomic
     def replace(self, *, at: datetime, **facts: Any) -> Pair:
-        """Makes a new current pair, and returns it. Erases the private key of the pair before
-        it."""
+        """Makes a new current pair, and returns it. Erases the private key of the previous pair."""
         list(self.select_for_update().order_by("pk"))  # only one replacement at a time
         self.filter(is_current=True).update(is_current=False, private_key="", retired_at=at)
         return self._made(at=at, **facts)

@@ -27,7 +27,8 @@ class LogEntry(models.Model):
     kind = models.CharField(max_length=8)
     event_id = models.BigIntegerField(null=True, unique=True)
     receipt_id = models.UUIDField(null=True, unique=True)
-    # 16 random bytes. Without them, no one can use the leaf hash to confirm a guess at the content.
+    # 16 random bytes. Without the salt, no one can use the leaf hash to confirm a guess at the
+    # content.
     salt = models.BinaryField(max_length=16)
     # The SHA-256 of the content, which is an event, the JWT of a receipt, or tips of chains.
     sha256 = models.BinaryField(max_length=32)

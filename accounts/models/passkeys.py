@@ -30,8 +30,8 @@ class Passkey(models.Model):
     name = models.CharField(max_length=80, validators=[SINGLE_LINE, visible])
     credential_id = models.BinaryField(max_length=1023, unique=True)
     public_key = models.BinaryField()
-    # The count of uses that the device sent last. It stays 0 for passkeys that several devices
-    # share.
+    # The count of uses that the device sent last. The count stays 0 for passkeys that several
+    # devices share.
     sign_count = models.BigIntegerField(default=0, editable=False)
     # How browsers reach the device: `internal`, `usb`, `hybrid` and others.
     transports = models.JSONField(default=list, editable=False)
@@ -57,8 +57,7 @@ class PasskeyNotice(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=10, choices=Kind)
     passkey = models.CharField(max_length=80)
-    # The person's address when the event happened. Their address may change before the mail is
-    # sent.
+    # The person's address when the event happened. The address may change before the mail is sent.
     email = models.EmailField()
     happened_at = models.DateTimeField()
     due_at = models.DateTimeField(db_index=True)

@@ -45,8 +45,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     time_zone_chosen_at = models.DateTimeField(null=True, editable=False)
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField("may enter /admin/", default=False)
-    # This is not database_now, because Django's system checks create a User even while the database
-    # is away.
+    # The default is not database_now, because Django's system checks create a User even while the
+    # database is away.
     date_joined = models.DateTimeField(default=timezone.now)
     # Signing out everywhere increases this number by one, and sessions with a lower number are no
     # longer valid.

@@ -17,7 +17,8 @@ register = template.Library()
 
 @register.inclusion_tag("accounts/sign_in/passkeys/_button.html", takes_context=True)
 def passkey_button(context: Context, name: str, label: str, **parts: Any) -> dict[str, Any]:
-    """Renders the form for the address `name`. Its options have a separate address."""
+    """Renders the form that posts to the URL with this `name`. The options of the passkey have a
+    separate URL."""
     host = context["request"].get_host()
     return {
         "csrf_token": context.get("csrf_token"),

@@ -32,8 +32,8 @@ class NoOneHasPasskey(Exception):
 
 @transaction.atomic
 def create(name: str, *, owner: User, address: str = "") -> Team:
-    """Creates a team. Its handle is made from its name and never changes, because callers use it in
-    agents' addresses. Raises TooManyTeams."""
+    """Creates a team. The handle is made from the team's name and never changes, because callers
+    use the handle in agents' addresses. Raises TooManyTeams."""
     User.objects.select_for_update(no_key=True).get(pk=owner.pk)
     if owner.memberships.filter(role=Membership.Role.OWNER).count() >= MAX_OWNED:
         raise TooManyTeams(TooManyTeams.__doc__)
@@ -76,7 +76,8 @@ def sign_irreversible(
 ) -> None:
     """Asks for a passkey for each approval of an irreversible delivery, or stops asking. The change
     also affects deliveries that wait now. Requesting the same again is not recorded. Raises
-    NoOneHasPasskey if no one who answers in the team has a passkey, unless `knows_no_one_can`."""
+    NoOneHasPasskey if no one who answers in the team has a passkey. `knows_no_one_can` turns this
+    check off."""
     team = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
     if is_on == team.signs_irreversible:
         return

@@ -90,7 +90,7 @@ def cosigned_note(checkpoint: LogCheckpoint) -> str:
 
 @transaction.atomic
 def rotate_key(*, by: Actor, at: datetime) -> LogKey:
-    """Makes a new key for checkpoints, and erases the private key of the one before it."""
+    """Makes a new key for checkpoints, and erases the private part of the previous key."""
     made = LogKey.objects.replace(at=at, name=origin())
     record("log_key.rotated", by=by, of=made, team=None, at=at)
     return made

@@ -1,5 +1,5 @@
 """`manage.py audit_verify` checks the log of the audit, and the audit chains of version 0.2. If the
-audit was changed, or has no log, it says so and exits with 1."""
+audit was changed, or has no log, the command says so and exits with 1."""
 
 from __future__ import annotations
 

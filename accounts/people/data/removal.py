@@ -1,4 +1,4 @@
-"""Removes a person's account. Their decisions stay, under a number instead of the name."""
+"""Removes a person's account. The person's decisions stay, under a number instead of the name."""
 
 from __future__ import annotations
 

@@ -125,7 +125,8 @@ def is_taken(change: AddressChange) -> bool:
 
 def may_be_restored(email: str, *, at: datetime) -> bool:
     """Returns whether a person may still take this address back. Such an address is reserved for
-    that person. Otherwise a thief could sign up with it, and the change could not be undone."""
+    that person. Otherwise a thief could sign up with the address, and the change could not be
+    undone."""
     return AddressChange.objects.filter(_to_undo(at), old_email=email).exists()
 
 

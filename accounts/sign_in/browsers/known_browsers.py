@@ -1,7 +1,7 @@
 """Recognises browsers in which a person has signed in before.
 
-Their attempts are counted separately, so that attempts from elsewhere cannot lock the person out. A
-signed cookie names the browser for a year, and does not sign anyone in
+Attempts in such browsers are counted separately, so that attempts from elsewhere cannot lock the
+person out. A signed cookie names the browser for a year, and does not sign anyone in
 (docs/decisions/0013-sign-in-is-our-own.md).
 """
 

@@ -1,7 +1,7 @@
 """Sends requests to the provider, with limits on time and size.
 
-The operator configured the provider, which may be in a private network. So its addresses are not
-refused as callback addresses are (wake/callbacks/addresses.py). Redirects are not followed.
+The operator configured the provider, which may be in a private network. So the provider's addresses
+are not refused as callback addresses are (wake/callbacks/addresses.py). Redirects are not followed.
 """
 
 from __future__ import annotations

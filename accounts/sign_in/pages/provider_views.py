@@ -45,7 +45,7 @@ MAX_EARLIER_SECONDS = 60.0  # the provider's clock may be behind by this many se
 
 def explains_problems(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Shows a page that explains the problem and the next step, instead of an error. Passes the
-    provider to the view. Without a provider it shows the sign-in page."""
+    provider to the view. Without a provider, shows the sign-in page."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -183,6 +183,6 @@ def _show_secret(request: PersonRequest, secret: str, form: CodeForm) -> HttpRes
 
 
 def show_codes(request: PersonRequest, codes: list[str]) -> HttpResponse:
-    """Shows the recovery codes without a redirect, because they are not stored as plain text and
-    are shown only once."""
+    """Shows the recovery codes without a redirect. Only hashes of the codes are stored, so the
+    codes cannot be shown again."""
     return settings_page(request, "accounts/sign_in/security/recovery_codes.html", codes=codes)

@@ -1,5 +1,5 @@
-"""Signs people in and out. Counts attempts by address, and records them in the audit without the
-typed text."""
+"""Signs people in and out. Counts attempts by address, and records the attempts in the audit
+without the typed text."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class SignInView(LoginView):
 @never_cache
 @form_page
 def sign_in_code(request: HttpRequest) -> HttpResponse:
-    """Asks people with two-step sign-in for the code. Their passkeys are checked elsewhere
+    """Asks people with two-step sign-in for the code. Passkeys are checked elsewhere
     (accounts/sign_in/passkeys/sign_in_views.py)."""
     now = database_now()
     user = pending_second_factor.person_of(request.session, at=now)

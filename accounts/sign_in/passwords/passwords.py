@@ -30,9 +30,9 @@ def has_password(user: User) -> bool:
 
 @transaction.atomic
 def change_password(user: User, password: str, *, by: Actor) -> None:
-    """Sets the password. This ends every session (except the one that the caller keeps with
-    `update_session_auth_hash`), sign-ins that wait for a code, and links in mails, because all of
-    them are valid only for the old password."""
+    """Sets the password. A new password ends every session (except the one that the caller keeps
+    with `update_session_auth_hash`), sign-ins that wait for a code, and links in mails. Sessions,
+    sign-ins and links are valid only for the old password."""
     user.set_password(password)
     user.save(update_fields=["password"])
     record_password_change(user, by=by)

@@ -33,8 +33,8 @@ def begin(
 
 
 def person_of(session: SessionBase, *, at: datetime) -> User | None:
-    """Returns the person whose code is missing. Returns None if no sign-in is pending, it has
-    expired, or the password has changed since."""
+    """Returns the person whose code is missing. Returns None if no sign-in is pending, if the
+    sign-in has expired, or if the password has changed since."""
     state = session.get(KEY)
     if state is None or at.timestamp() - state["at"] > HOLDS.total_seconds():
         return None

@@ -25,7 +25,7 @@ from database.clock import microseconds
 log = logging.getLogger(__name__)
 
 RECOVERY_CODES = 10
-# Leaves out letters and digits that look alike. Fifteen of them are 74 bits.
+# Leaves out letters and digits that look alike. Fifteen of these letters are 74 bits.
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 ATTEMPTS = 10
 # A person gets one more attempt every six minutes. Three codes of a million are valid, so guessing
