@@ -2,7 +2,7 @@
 of the same answers.
 
 A delivery can have only one claim and one outcome, so each request is for another delivery. The
-first request for a receipt signs and stores the receipt. A later request reads it.
+first request for a receipt signs and stores the receipt. A later request reads the stored receipt.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Opens a thousand streams of waiting tasks. Measures what one process needs for them, and how soon
-a stream learns that its task has ended."""
+"""Opens a thousand streams of waiting tasks. Measures what one process needs for these streams, and
+how soon a stream learns that its task has ended."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def measure(*, seconds: float, ends: int) -> list[Row]:
             median * 1000,
             DELAY,
             unit=" ms",
-            note=f"from the call to another process that ends the task; {max(delays) * 1000:.0f} "
+            note=f"after another process was asked to end the task; {max(delays) * 1000:.0f} "
             f"ms at most of {ends}",
         ),
     ]

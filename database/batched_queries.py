@@ -29,7 +29,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 class Cursor(tuple[datetime, Any]):
-    """Marks the position at which a page ended. In a URL it is `1763635321000000-<uuid>`."""
+    """Marks the position at which a page ended. In a URL a cursor is `1763635321000000-<uuid>`."""
 
     @classmethod
     def read(cls, text: str) -> Self | None:

@@ -1,9 +1,9 @@
-"""Runs queries that Django compiles only once. They are the few queries that the requests of agents
-need all day.
+"""Runs queries that Django compiles only once. These queries are the few that the requests of
+agents need all day.
 
 Building the SQL of a QuerySet costs several times what PostgreSQL needs to run it. Here the
-QuerySet is still the definition. It is compiled the first time, with a Parameter in place of each
-value; afterwards only the values are converted, by the fields that Django would use.
+QuerySet is still the definition. The QuerySet is compiled the first time, with a Parameter in place
+of each value; afterwards only the values are converted, by the fields that Django would use.
 """
 
 from __future__ import annotations
@@ -304,8 +304,8 @@ def returning(model: type[models.Model], names: Sequence[str]) -> str:
 
 
 def insert_into(model: type[models.Model]) -> str:
-    """Returns the beginning of an INSERT, up to and including the list of its columns. These are
-    the columns of `fields_of(model)`."""
+    """Returns the beginning of an INSERT, up to and including the list of its columns, which come
+    from `fields_of(model)`."""
     quote = connection.ops.quote_name
     columns = ", ".join(quote(str(field.column)) for field in fields_of(model))
     return f"INSERT INTO {quote(model._meta.db_table)} ({columns})"

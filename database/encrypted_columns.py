@@ -31,8 +31,8 @@ FRAME = 1 + 8 + 16 + 32
 
 @dataclass(frozen=True, slots=True)
 class Ciphertext:
-    """Holds the value of a row before it is read. It is not a str, so that no code takes it for a
-    text."""
+    """Holds the value of a row before it is read. A Ciphertext is not a str, so that no code takes
+    it for a text."""
 
     token: str
 
@@ -111,8 +111,8 @@ class ContentAttribute(DeferredAttribute):
 
 
 class ContentField(models.Field):  # type: ignore[type-arg]  # no generic at run time
-    """Adds encryption to a column. Each of the three field classes defines how it reads and stores
-    plain content."""
+    """Adds encryption to a column. Each of the three field classes defines how plain content is
+    read and stored."""
 
     descriptor_class = ContentAttribute
 

@@ -104,8 +104,8 @@ watcher = Watcher()
 
 class NotificationSender:
     """Notifies other processes at the first commit, and then of all commits within `seconds`
-    together. Its thread starts with the first notification. Its connection goes back to the pool
-    each time."""
+    together. The sender's thread starts with the first notification. The thread's connection goes
+    back to the pool each time."""
 
     def __init__(self, *, seconds: float = SOON_SECONDS) -> None:
         self._seconds = seconds

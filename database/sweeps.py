@@ -66,7 +66,7 @@ def sweep_together(
     postpone: Callable[[Any], object] | None = None,
 ) -> int:
     """Works like `sweep`, for work that is cheaper for many rows together. If the work on all rows
-    succeeds, it is one transaction. Otherwise each row has its own transaction."""
+    succeeds, there is only one transaction. Otherwise each row has its own transaction."""
 
     @transaction.atomic
     def claim_and_work(pks: Sequence[Any]) -> int:
@@ -132,8 +132,8 @@ def sweep_leased(
 def give_way(*, since: float) -> None:
     """Lets other writers of SQLite begin before the next of several long transactions. `since` is
     the instant of `time.monotonic()` at which the last transaction began. SQLite has no queue of
-    writers. A waiting writer asks again after ASKED_EVERY_SECONDS at most. Without this pause, it
-    would find the file locked each time."""
+    writers. A waiting writer asks again after ASKED_EVERY_SECONDS at most. Without this pause, the
+    writer would find the file locked each time."""
     if connection.vendor == "sqlite" and time.monotonic() - since > ASKED_EVERY_SECONDS:
         time.sleep(1.1 * ASKED_EVERY_SECONDS)
 

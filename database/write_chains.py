@@ -1,8 +1,8 @@
 """Stores a chain of writes together: as one statement on PostgreSQL, and as steps in a transaction
 on SQLite, which has no round trips.
 
-A chain first locks rows and checks its conditions. The chain writes only if all conditions hold. It
-returns the conditions that failed, so the calling verb knows why nothing was stored
+A chain first locks rows and checks its conditions. The chain writes only if all conditions hold. A
+chain returns the conditions that failed, so the calling verb knows why nothing was stored
 (docs/decisions/0066-a-verb-is-told-once.md). Both databases run the same definition: QuerySets with
 Parameters (database/compiled_queries.py), and new rows of models.
 """
@@ -44,8 +44,7 @@ class Lock:
     steps.
 
     `returns` lists columns to read. `conditions` are expressions that must hold under the lock. A
-    lock must find exactly one row, unless it is for `any_number`. A lock for any number has no
-    conditions.
+    lock without `any_number` must find exactly one row. A lock for any number has no conditions.
     """
 
     def __init__(
@@ -89,7 +88,8 @@ class Given:
     column: str
 
     def sql(self) -> str:
-        """Returns an expression of PostgreSQL. In it, `%(own)` is the new row's own value."""
+        """Returns an expression of PostgreSQL. In the expression, `%(own)` is the new row's own
+        value."""
         return f'"{self.step}"."{self.column}"'
 
     def value(self, own: Any, given: Any, values: Mapping[str, Any]) -> Any:

@@ -9,8 +9,8 @@ from django.shortcuts import render
 def confirmation_page(
     request: HttpRequest, *, title: str, text: str, action: str, back: str, nav: str = "settings"
 ) -> HttpResponse:
-    """Shows the page for GET. Its button posts to the same address, with the values of the query.
-    `back` is the address of Cancel."""
+    """Shows the page for GET. The page's button posts to the same address, with the values of the
+    query. `back` is the address of Cancel."""
     context = {
         "nav": nav,
         "title": title,

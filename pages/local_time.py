@@ -24,6 +24,6 @@ def zone_of(user: HasTimeZone) -> tzinfo:
 
 
 def instant(day: date, clock: time, zone: tzinfo) -> datetime:
-    """Returns the instant in UTC. A time that is skipped in spring moves on with the clock. For a
-    time that is repeated in autumn, the first one counts (PEP 495)."""
+    """Returns the instant in UTC. A time that is skipped in spring moves on with the clock. A time
+    that is repeated in autumn means its first occurrence (PEP 495)."""
     return datetime.combine(day, clock, tzinfo=zone).astimezone(UTC)

@@ -32,7 +32,7 @@ Row = TypeVar("Row", bound=Model)
 
 
 def reaches_people() -> bool:
-    """Returns whether mail is sent. Development prints it on the server's console."""
+    """Returns whether mail is sent. In development, mail is printed on the server's console."""
     return bool(settings.WAKE_SENDS_MAIL) and not is_printed()
 
 

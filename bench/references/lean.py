@@ -1,11 +1,12 @@
 """Serves delivery, poll and sweep from one lean Django file, the reference of `make bench`.
 
-It has only the duties of the three hot paths: plain views, SQL by hand, no middleware, granian's
-own threads. A key is found by its digest, and must be usable. The last use of a key is stored once
-a minute. The read limit counts. JSON is strict, and every field is checked. The agent is locked and
-has a cursor. The quota is in the key's row. The delivery and its audit event are stored in one
-transaction. An answer is stamped as picked up before it is sent. Due answers are released before a
-sweep. A connection is checked before it is used. Wake imports nothing from this file.
+The file has only the duties of the three hot paths: plain views, SQL by hand, no middleware,
+granian's own threads. A key is found by its digest, and must be usable. The last use of a key is
+stored once a minute. The read limit counts. JSON is strict, and every field is checked. The agent
+is locked and has a cursor. The quota is in the key's row. The delivery and its audit event are
+stored in one transaction. An answer is stamped as picked up before it is sent. Due answers are
+released before a sweep. A connection is checked before it is used. Wake imports nothing from this
+file.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Does the durable work of a delivery, a poll and a sweep in prepared statements on one connection.
-This is the minimum for any server."""
+No server can do less."""
 
 from __future__ import annotations
 

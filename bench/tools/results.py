@@ -10,8 +10,9 @@ from dataclasses import dataclass
 class Row:
     """Compares one measurement with its limit and its goal, in the same unit.
 
-    A measurement passes if it is at most `accept`, or with `at_least` if it is at least `accept`.
-    `note` says how it was measured, and `skipped` says why it was not.
+    Usually a measurement passes if it is at most `accept`. With `at_least`, a measurement passes if
+    it is at least `accept`. `note` says how the row was measured, or `skipped` says why it was not
+    measured.
     """
 
     name: str

@@ -80,8 +80,8 @@ def manage(*arguments: str) -> str:
 
 
 def run(*arguments: str) -> str:
-    """Runs Python with these arguments on the scratch database; returns what it prints. If it
-    fails, prints its errors."""
+    """Runs Python with these arguments on the scratch database; returns what it prints. If Python
+    fails, prints the errors."""
     command = [sys.executable, *arguments]
     finished = subprocess.run(  # noqa: S603 - our own commands
         command, env=ENVIRONMENT, check=False, capture_output=True, text=True

@@ -48,8 +48,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def raw_cursor(self) -> Any:
         """Returns a cursor for statements with PostgreSQL's own placeholders ($1). psycopg searches
-        every other statement for `%s`. If that statement has more than 50 parameters, psycopg
-        searches it again on every run."""
+        every other statement for `%s`. A statement with more than 50 parameters is searched again
+        on every run."""
         self.close_if_health_check_failed()
         self.ensure_connection()
         return self._prepare_cursor(psycopg.RawCursor(self.connection))  # type: ignore[attr-defined]

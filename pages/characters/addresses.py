@@ -1,5 +1,5 @@
-"""Reads e-mail addresses. Several spellings can name one mailbox, or can only seem to name the same
-one."""
+"""Reads e-mail addresses. Several spellings can name the same mailbox, or can only look as if they
+did."""
 
 from __future__ import annotations
 

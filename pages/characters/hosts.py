@@ -9,7 +9,7 @@ from socket import inet_aton, inet_ntoa
 import idna
 
 UNREADABLE = "a host that cannot be read"
-# These are DNS limits (RFC 1035, 2.3.4) for names in ASCII. They are applied before the conversion
+# These are DNS limits (RFC 1035, 2.3.4) for names in ASCII. Names are checked before the conversion
 # to ASCII, which never makes a name shorter.
 LONGEST_HOST, LONGEST_LABEL = 253, 63
 

@@ -10,8 +10,8 @@ Characters stay unchanged if writing needs them and they cannot hide anything:
 - Up to four marks of Latin, Greek and Cyrillic stay on a letter, and six of other scripts.
 - Up to ten empty lines stay.
 - One or two ideographic spaces stay beside Chinese, Japanese and Korean letters, but not in code.
-- Spaces and tabs stay inside a line. At its end they stay in prose only (`reveal`), not in a value
-  or code (`reveal_value`).
+- Spaces and tabs stay inside a line. At the end of a line they stay in prose only (`reveal`), not
+  in a value or code (`reveal_value`).
 """
 
 import re
@@ -70,9 +70,9 @@ def reveal(text: str, *, is_code: bool = False) -> str:
 
 
 def reveal_value(text: str, *, is_code: bool = False) -> str:
-    """Performs `reveal`, and also names the blanks that a page cannot show. These are the blanks at
-    the end of each line. In a value of one line they are also tabs, the blanks before it, and the
-    line break after it.
+    """Performs `reveal`, and also names the blanks that a page cannot show: the blanks at the
+    end of each line. In a value of one line, also names tabs, the blanks before the value, and the
+    line break after the value.
 
     In a value of several lines, and in code, people see line breaks and the blanks before a line.
     The one exception is a line break that ends the last line.

@@ -4,7 +4,7 @@ the server.
 
 Run it from the root of the repository: `python -m pages.characters.write_invisible_ranges`. General
 categories come from Python's own Unicode data. The other facts below come from Unicode 17.0. A test
-compares them with the `regex` package, which knows the properties.
+compares these facts with the `regex` package, which knows the properties.
 """
 
 from __future__ import annotations

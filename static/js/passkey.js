@@ -1,7 +1,7 @@
 // Lets the browser sign a challenge with a passkey, or make a new passkey. Sends the result with
 // the form. The form is hidden until this runs. The e-mail field suggests passkeys. This suggestion
-// is renewed before its challenge expires. It is also renewed when the page is shown again, because
-// another tab may have asked for a challenge.
+// is renewed before its challenge expires. The suggestion is also renewed when the page is shown
+// again, because another tab may have asked for a challenge.
 const RENEW_MS = 240_000;
 const WORDS = {
   AbortError: "",

@@ -1,7 +1,7 @@
 // Asks for new deliveries, and for rows that a colleague answers meanwhile. Shows the server's line
 // about new deliveries, and strikes the answered rows through. Nothing else on the page moves or
 // changes. The server's stream (live.js) says when to ask. The page also asks by itself. After a
-// minute without any input, it asks four times less often.
+// minute without any input, the page asks four times less often.
 const SECONDS = 30;
 const IN_USE_MS = 60_000;
 const LIVE_AFTER_MS = 2000;

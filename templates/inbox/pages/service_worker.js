@@ -1,5 +1,5 @@
-// Shows notifications, and its own page about a missing connection instead of the browser's page. It
-// stores no other page.
+// Shows notifications, and its own page about a missing connection instead of the browser's page.
+// The service worker stores no other page.
 const PAGE = "{{ page }}";
 const FILES = [PAGE{% for file in files %}, "{{ file }}"{% endfor %}];
 const INBOX = "{{ inbox }}";
