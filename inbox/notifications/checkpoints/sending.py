@@ -91,12 +91,13 @@ def plan(places: Mapping[Place, Send], *, at: datetime) -> None:
 
 
 def due(at: datetime) -> QuerySet[CheckpointSending]:
-    """Returns the oldest waiting row of each destination, if it is due. Index: due_checkpoints."""
+    """Returns the oldest waiting row of each destination, if it is due. Destinations that failed
+    come last, because each attempt takes as long as its time-out. Index: due_checkpoints."""
     waiting = CheckpointSending.objects.filter(due_at__isnull=False)
     earlier = waiting.filter(
         kind=OuterRef("kind"), name=OuterRef("name"), checkpoint__lt=OuterRef("checkpoint")
     )
-    rows = waiting.filter(~Exists(earlier), due_at__lte=at).order_by("due_at", "pk")
+    rows = waiting.filter(~Exists(earlier), due_at__lte=at).order_by("attempts", "due_at", "pk")
     return rows.select_related("checkpoint")
 
 

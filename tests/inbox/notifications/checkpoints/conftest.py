@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,11 @@ from tests.accounts.log.checkpoints.growing import grow
 
 AT = datetime(2026, 11, 3, 9, 30, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+
+
+def git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 class Clock:
@@ -49,3 +56,13 @@ def send(clock: Clock, settings: Any) -> Callable[[], int]:
     """Sends what is due, also to servers on this machine."""
     settings.WAKE_NOTIFICATION_HOSTS = frozenset({"127.0.0.1"})
     return lambda: sending.send_due(clock=clock)
+
+
+@pytest.fixture
+def bare(tmp_path: Path, settings: Any) -> Path:
+    """Makes a repository that gets checkpoints."""
+    folder = tmp_path / "log.git"
+    folder.mkdir()
+    git(folder, "init", "--quiet", "--bare", "--initial-branch=main")
+    settings.WAKE_CHECKPOINT_GIT = str(folder)
+    return folder

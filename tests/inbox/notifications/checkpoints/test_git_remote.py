@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from accounts.models import CheckpointSending, LogCheckpoint
-from tests.inbox.notifications.checkpoints.conftest import Clock
+from tests.inbox.notifications.checkpoints.conftest import Clock, git
 
 pytestmark = pytest.mark.django_db
 
 Checkpoint = Callable[[], LogCheckpoint]
 Send = Callable[[], int]
-
-
-def git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
-@pytest.fixture
-def bare(tmp_path: Path, settings: Any) -> Path:
-    folder = tmp_path / "log.git"
-    folder.mkdir()
-    git(folder, "init", "--quiet", "--bare", "--initial-branch=main")
-    settings.WAKE_CHECKPOINT_GIT = str(folder)
-    return folder
 
 
 def test_each_checkpoint_is_a_commit(bare: Path, checkpoint: Checkpoint, send: Send) -> None:
