@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import json
+
 import msgspec
 from django.http import HttpResponse
 
-from wake.mcp.protocol import Id
-
-
-class _WithId(msgspec.Struct):
-    id: Id | None = None
+from wake.api.parsers import Malformed, parse_strictly
+from wake.mcp.protocol import Id, id_of
 
 
 def id_in(body: bytes) -> Id | None:
-    """Returns the id of a request that was refused before its body was checked, if there is one."""
+    """Returns the id of a request that was refused before its body was read strictly, if there is
+    one. The rest of the body may have what strict JSON does not have, such as U+0000."""
     try:
-        return msgspec.json.decode(body, type=_WithId).id
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        value = json.loads(body)
+        return id_of({"id": parse_strictly(json.dumps(id_of(value)).encode())})
+    except (ValueError, RecursionError, Malformed):
         return None
 
 

@@ -49,7 +49,7 @@ STATUS_CODES = {
 }
 # Before 2026-07-28, the error of a request is a response like any other, with a 200. SDKs of that
 # time take another status for the end of the session.
-ANSWERED_WITH_200 = {INVALID_PARAMS, METHOD_NOT_FOUND}
+ANSWERED_WITH_200 = {PARSE_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND}
 
 
 class RequestRefused(Exception):
@@ -120,12 +120,11 @@ def is_stateless(value: Any, headers: Mapping[str, str]) -> bool:
     )
 
 
-def status_code(failure: RequestRefused, value: Any, headers: Mapping[str, str]) -> int:
+def status_code(failure: RequestRefused, id: Id | None, *, is_stateless: bool) -> int:
     """Returns the status code of HTTP for an error. The transports of the revisions define it:
     "Protocol Version Header" and "Server Validation" in 2026-07-28, "Sending Messages to the
     Server" and "Protocol Version Header" in the earlier ones."""
-    is_request = id_of(value) is not None
-    if is_request and failure.code in ANSWERED_WITH_200 and not is_stateless(value, headers):
+    if id is not None and failure.code in ANSWERED_WITH_200 and not is_stateless:
         return 200
     return STATUS_CODES[failure.code]
 

@@ -64,8 +64,11 @@ class McpView(ProtocolView):
                 return HttpResponse(status=202)
             return json_response(self._answer(request, call))
         except RequestRefused as failure:
-            status = protocol.status_code(failure, value, request.headers)
-            return json_response(protocol.refused(protocol.id_of(value), failure), status=status)
+            # A body that was refused for U+0000 in a text, for example, still has an id.
+            id = id_in(self.body) if value is None else protocol.id_of(value)
+            is_stateless = protocol.is_stateless(value, request.headers)
+            status = protocol.status_code(failure, id, is_stateless=is_stateless)
+            return json_response(protocol.refused(id, failure), status=status)
 
     def _answer(self, request: Request, call: McpCall) -> Json:
         match call.method:

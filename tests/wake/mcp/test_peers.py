@@ -91,7 +91,7 @@ def test_a_session_outlives_calls_that_fail(peer: str, key: ApiKey) -> None:
             done = subprocess.run(words, capture_output=True, text=True, timeout=90, check=False)
 
             assert done.returncode == 0, done.stderr
-            tool, *methods, arguments = json.loads(done.stdout)
+            tool, *methods, strict, arguments = json.loads(done.stdout)
             assert tool[0] == protocol.INVALID_PARAMS
             assert "There is no such tool. The tools are deliver, ask," in tool[1]
             for method in methods:
@@ -100,9 +100,10 @@ def test_a_session_outlives_calls_that_fail(peer: str, key: ApiKey) -> None:
                 if (peer, version) != ("js_2", NEWEST):
                     assert method[0] == protocol.METHOD_NOT_FOUND
                 assert "There is no such method here." in method[1]
+            assert "The character U+0000 is not allowed." in strict[1]
             assert arguments[0] == 0
             assert arguments[1].startswith("invalid_field: delivery: check takes delivery_id,")
-            assert not any(is_error for _, _, is_error in (tool, *methods, arguments))
+            assert not any(is_error for _, _, is_error in (tool, *methods, strict, arguments))
 
 
 def test_an_answer_waits_for_the_next_session_if_its_caller_is_killed(

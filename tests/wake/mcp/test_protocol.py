@@ -181,6 +181,39 @@ def test_params_that_are_no_object_are_an_error_of_a_handshake_request(mcp: McpC
     assert refused.json()["id"] == 7
 
 
+@pytest.mark.parametrize(
+    "argument",
+    [r'"a\u0000b"', r'"\ud83d"', "1" * 400, '{"a": ' * 80 + "1" + "}" * 80, '{"a": 1, "a": 2}'],
+)
+def test_an_argument_that_strict_json_does_not_have_ends_no_session(
+    argument: str, mcp: McpClient
+) -> None:
+    """A model may write such an argument. The SDK for Python 1.x ended its session after a 400."""
+    params = f'{{"name": "check", "arguments": {{"delivery_id": {argument}}}}}'
+    body = f'{{"method": "tools/call", "params": {params}, "jsonrpc": "2.0", "id": 7}}'
+
+    old = mcp.post(body, **{"Mcp-Protocol-Version": HANDSHAKE})
+    new = mcp.post(body, **{"Mcp-Protocol-Version": STATELESS})
+
+    assert error(old) == (200, protocol.PARSE_ERROR)
+    assert error(new) == (400, protocol.PARSE_ERROR)
+    assert old.json()["id"] == new.json()["id"] == 7
+
+
+@pytest.mark.parametrize(
+    "id", [r'"\ud83d"', r'"\u0000"', "1" * 400, "1" * 5_000, "1.5", "NaN", "true", "[" * 100_000]
+)
+@pytest.mark.parametrize("status", [400, 401])
+def test_an_id_that_no_answer_can_repeat_is_null(id: str, status: int, mcp: McpClient) -> None:
+    if status == 401:
+        mcp.key = "wk_live_wrong"
+
+    refused = mcp.post(f'{{"jsonrpc": "2.0", "id": {id}, "method": "ping"}}')
+
+    assert refused.status_code == status
+    assert refused.json()["id"] is None
+
+
 def test_a_notification_of_an_unknown_revision_is_refused(mcp: McpClient) -> None:
     body = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 

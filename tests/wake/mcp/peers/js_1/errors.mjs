@@ -16,6 +16,7 @@ for (const call of [
   () => client.callTool({ name: 'nosuch', arguments: {} }),
   () => client.listPrompts(),
   () => client.listResources(),
+  () => client.callTool({ name: 'check', arguments: { delivery_id: '\u0000' } }),
   () => client.callTool({ name: 'check', arguments: { delivery: 7 } }),
 ]) {
   const failure = await call().then(

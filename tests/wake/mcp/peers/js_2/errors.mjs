@@ -18,6 +18,7 @@ for (const call of [
   () => client.callTool({ name: 'nosuch', arguments: {} }),
   () => client.request({ method: 'prompts/list' }),
   () => client.request({ method: 'resources/list' }),
+  () => client.callTool({ name: 'check', arguments: { delivery_id: '\u0000' } }),
   () => client.callTool({ name: 'check', arguments: { delivery: 7 } }),
 ]) {
   const failure = await call().then(

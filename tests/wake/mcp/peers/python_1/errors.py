@@ -21,6 +21,7 @@ async def main(url: str, key: str) -> None:
             lambda: session.call_tool("nosuch", {}),
             lambda: session.list_prompts(),
             lambda: session.list_resources(),
+            lambda: session.call_tool("check", {"delivery_id": "\0"}),
             lambda: session.call_tool("check", {"delivery": 7}),
         ):
             try:
