@@ -133,7 +133,10 @@ def link(url: str, label: str = "", *, title: str = "") -> Block:
 def option(id: str, label: str = "", *, text: str = "", recommended: bool = False) -> Block:
     """Returns one option of a choice. The answer contains the id of the chosen option."""
     _check_name(id)
-    block: Block = {"id": id, "label": label or id}
+    label = label or id
+    if not label.strip():
+        raise ValueError("An option needs a label, which people read.")
+    block: Block = {"id": id, "label": label}
     if text:
         block["text"] = text
     if recommended:

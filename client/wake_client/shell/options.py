@@ -38,9 +38,10 @@ def with_options(details: Any, arguments: argparse.Namespace) -> Any:
     words = "\n".join(option["label"] for option in options)
     match details:
         case {"wake_blocks": 1, "blocks": list(own)}:
-            if CHOICE in {block.get("name", CHOICE) for block in own if _asks(block)}:
+            if any(_name(block) == CHOICE for block in own):
                 raise ValueError(f"The details ask for {CHOICE!r} already: leave out --option.")
-            text = "\n".join([*filter(None, [details.get("text")]), words])
+            sent = details.get("text")
+            text = f"{sent}\n{words}" if sent and isinstance(sent, str) else words
             # The choice comes first, because a page shows a limited number of blocks.
             return {**details, "text": text, "blocks": [choice, *own]}
         case str():
@@ -55,5 +56,11 @@ def _option(text: str, recommended: str | None) -> blocks.Block:
     return blocks.option(id, label, recommended=id == recommended)
 
 
-def _asks(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") in {"choice", "field"}
+def _name(block: Any) -> Any:
+    """Returns the name under which a block asks for a value, or None if it asks for none."""
+    match block:
+        case {"type": "choice"}:
+            return block.get("name", CHOICE)
+        case {"type": "field"}:
+            return block.get("name")
+    return None

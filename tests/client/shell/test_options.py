@@ -82,6 +82,8 @@ def test_a_picture_is_beside_the_choice(tmp_path: Path) -> None:
         ([*TWO, "--option", "A"], "different ids"),
         (["--option", "=Both"], "1 to 64"),
         (["--option", "x" * 65], "1 to 64"),
+        (["--option", " "], "needs a label"),
+        (["--option", "A= "], "needs a label"),
     ],
 )
 def test_options_that_people_could_not_choose_from_are_refused(
@@ -100,3 +102,21 @@ def test_details_with_a_choice_of_their_own_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="leave out --option"):
         wake(Server(ok(RECEIPT, 201)), "ask", *CONTENT, *TWO, *own)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"text": 5, "blocks": []},
+        {"text": "", "blocks": []},
+        {"blocks": [{"type": "choice", "name": ["choice"], "options": []}]},
+        {"blocks": [{"type": "field", "label": "A field without a name"}]},
+        {"blocks": ["choice", None]},
+    ],
+)
+def test_odd_blocks_do_not_hide_the_options(content: Any, tmp_path: Path) -> None:
+    sent = asked(*TWO, *details(tmp_path, {"wake_blocks": 1, **content}))
+
+    assert sent["text"] == "One price\nB"
+    assert sent["blocks"] == [BLOCK, *content["blocks"]]
+    assert requested_input(json.dumps(sent)).proposal == {"choice": None}
