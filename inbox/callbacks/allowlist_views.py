@@ -18,6 +18,7 @@ from accounts.models import Team
 from accounts.teams.own_teams import own_teams
 from inbox.callbacks.host_form import HostForm
 from inbox.callbacks.limits import count_dns_lookup
+from inbox.callbacks.resume_urls import SERVICES
 from inbox.callbacks.team_hosts import hosts_by_team
 from pages.confirmation import confirmation_page
 from pages.page import form_page, page, too_many
@@ -38,7 +39,12 @@ _slots = threading.BoundedSemaphore(LOOK_UPS_AT_ONCE)
 @require_safe
 @page
 def allowlist(request: PersonRequest) -> HttpResponse:
-    return _show(request, HostForm(), team_id=None)
+    """Shows the page. With `for` and `team` in the query, fills in the host of a service."""
+    service = SERVICES.get(request.GET.get("for", ""))
+    if service is None:
+        return _show(request, HostForm(), slug="")
+    form = HostForm(initial={"pattern": service.host})
+    return _show(request, form, slug=request.GET.get("team", ""))
 
 
 @require_POST
@@ -57,7 +63,7 @@ def allow_host(request: PersonRequest, slug: str) -> HttpResponse:
             return saved(
                 request, "settings-allowlist", f"Callbacks to {line.pattern} are now allowed."
             )
-    return _show(request, form, team_id=team.pk)
+    return _show(request, form, slug=team.slug)
 
 
 @form_page
@@ -90,7 +96,7 @@ def look_up_host(request: PersonRequest, slug: str) -> HttpResponse:
     try:
         count_dns_lookup(request)
     except TooManyRequests as error:
-        waits = _show(request, HostForm(), team_id=None, wait=error.retry_after)
+        waits = _show(request, HostForm(), slug="", wait=error.retry_after)
         return too_many(waits, error.retry_after)
     if _slots.acquire(blocking=False):
         try:
@@ -113,22 +119,25 @@ def _look_up(request: PersonRequest, name: str) -> None:
         messages.success(request, f"{name} resolves to an allowed address.")
 
 
-def _show(
-    request: PersonRequest, form: HostForm, *, team_id: int | None, **context: Any
-) -> HttpResponse:
-    """Shows the page, with the sent form under its own team."""
+def _show(request: PersonRequest, form: HostForm, *, slug: str, **context: Any) -> HttpResponse:
+    """Shows the page, with the form under the team of the slug."""
     teams = own_teams(request.user)
     allowed = hosts_by_team([own.team.pk for own in teams])
     lines = [
         (
             own,
             allowed[own.team.pk],
-            form if own.team.pk == team_id else HostForm(auto_id=f"team-{own.team.pk}-%s"),
+            form if own.team.slug == slug else HostForm(auto_id=f"team-{own.team.pk}-%s"),
         )
         for own in teams
     ]
     return settings_page(
-        request, "inbox/callbacks/allowlist.html", lines=lines, form=form, **context
+        request,
+        "inbox/callbacks/allowlist.html",
+        lines=lines,
+        form=form,
+        services=SERVICES,
+        **context,
     )
 
 

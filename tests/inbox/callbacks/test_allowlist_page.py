@@ -3,6 +3,8 @@ hosts."""
 
 from __future__ import annotations
 
+import html
+import re
 import socket
 from typing import Any
 
@@ -11,12 +13,14 @@ from aiohttp.abc import AbstractResolver
 
 from accounts.models import AuditEvent, Membership, Team, User
 from inbox.callbacks import allowlist_views
+from inbox.callbacks.resume_urls import SERVICES
 from tests.fixtures.occupied import occupied
 from tests.types import SignedIn
 from wake.callbacks import addresses, allowlist
 from wake.models import CallbackHost
 
 GARDEN = "/settings/allowlist/garden"
+INPUT = re.compile(r'<input[^>]* name="pattern" value="([^"]+)"[^>]* maxlength')
 
 
 def hosts(team: Team) -> set[str]:
@@ -215,3 +219,39 @@ def test_a_host_that_resolves_to_a_private_address_is_refused() -> None:
         addresses.look_up("hooks.example.com:8443", dns=FakeDns("10.0.0.7"))
     with pytest.raises(OSError, match="unknown"):
         addresses.look_up("hooks.example.com", dns=FakeDns(None))
+
+
+def test_one_click_fills_in_the_host_of_a_service(
+    alice: User, team: Team, signed_in: SignedIn
+) -> None:
+    client = signed_in(alice)
+    page = client.get("/settings/allowlist/").content.decode()
+    links = dict(re.findall(r'href="(/settings/allowlist/\?[^"]+)">([^<]+)</a>', page))
+
+    filled = {
+        name: INPUT.findall(client.get(html.unescape(link)).content.decode())
+        for link, name in links.items()
+    }
+
+    assert {name: [html.unescape(host) for host in hosts] for name, hosts in filled.items()} == {
+        service.name: [service.host] for service in SERVICES.values()
+    }
+    client.post(f"{GARDEN}/allow", {"pattern": filled["Trigger.dev"][0]})
+    assert hosts(team) == {"api.trigger.dev"}
+
+
+def test_a_host_with_a_name_to_type_is_refused_as_it_is(
+    alice: User, team: Team, signed_in: SignedIn
+) -> None:
+    for service in SERVICES.values():
+        if "<" in service.host:
+            answer = signed_in(alice).post(f"{GARDEN}/allow", {"pattern": service.host})
+            assert "is not a host name" in answer.content.decode()
+
+    assert not hosts(team)
+
+
+def test_a_reader_has_nothing_to_fill_in(rita: User, signed_in: SignedIn) -> None:
+    page = signed_in(rita).get("/settings/allowlist/?for=n8n&team=garden").content.decode()
+
+    assert "n8n" not in page
