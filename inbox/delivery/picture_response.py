@@ -25,9 +25,10 @@ EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg"}
 def picture_response(
     request: HttpRequest, picture: UploadedBlob | bytes, digest: str
 ) -> HttpResponseBase:
-    """Shows an uploaded picture, which was re-encoded before it was stored, or an agent's bytes,
-    which are re-encoded here. `digest` is the SHA-256 of the bytes. Raises Http404 for a picture
-    that cannot be shown, and TooManyPictures if others take too long to decode."""
+    """Shows an uploaded picture or an agent's bytes. An uploaded picture was re-encoded before it
+    was stored; an agent's bytes are re-encoded here. `digest` is the SHA-256 of the bytes. Raises
+    Http404 for a picture that cannot be shown, and TooManyPictures if others take too long to
+    decode."""
     response = get_conditional_response(request, etag=f'"{digest}"')
     if response is None:
         shown = _rewritten(picture) if isinstance(picture, bytes) else picture

@@ -80,7 +80,7 @@ class Section:
 
     @property
     def own_rows(self) -> list[DeliveryRow]:
-        """Returns the rows that are assigned to this person, which the page shows above all other
+        """Returns the rows that are assigned to this person. The page shows them above all other
         rows."""
         return [row for row in self.rows if row.is_mine]
 

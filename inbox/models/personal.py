@@ -99,7 +99,8 @@ class SavedReply(models.Model):
 
 
 class Reminder(models.Model):
-    """Records that a person was reminded of a deadline, which happens once."""
+    """Records that a person was reminded of a deadline. A person is reminded of each deadline
+    once."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="+")

@@ -48,7 +48,7 @@ def plan(delivery: Delivery) -> str:
 
 
 def time_left(delivery: Delivery, at: datetime) -> str:
-    """Returns `in 25 min`, or an empty text without a deadline and after it."""
+    """Returns `in 25 min`. Returns an empty text if there is no deadline, or if it has passed."""
     ends = delivery.expires_at
     return f"in {amount(ends - at)}" if ends is not None and ends > at else ""
 

@@ -72,8 +72,8 @@ class WordQuery:
         return rows
 
     def _narrow_row_by_row(self, rows: DeliveryQuerySet) -> DeliveryQuerySet:
-        """Checks the words of each row. PostgreSQL would otherwise start from the words, which may
-        match a million deliveries, instead of the one page of rows."""
+        """Checks the words of each row. Otherwise PostgreSQL would not start from the one page of
+        rows, but from the words, and a word may match a million deliveries."""
         if not (self.wanted or self.unwanted):
             return rows
         words = Subquery(Searchable.objects.filter(delivery=OuterRef("pk")).values("words"))

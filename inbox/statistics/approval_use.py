@@ -96,7 +96,7 @@ def approval_use(agent: Agent, *, days: int, at: datetime) -> ApprovalUse:
 
 def _approved(agent: Agent, start: datetime, end: datetime) -> DeliveryQuerySet:
     """Returns the deliveries that were approved in these days. Index: answers_of_an_agent. The
-    index holds the time of the release, which is never before the answer."""
+    index holds the time of the release. An answer is never released before it is given."""
     answered = Delivery.objects.of_agent(agent, ApiKey.Mode.LIVE).exclude(status="pending")
     return answered.filter(
         status__in=Delivery.USABLE,

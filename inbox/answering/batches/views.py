@@ -125,7 +125,7 @@ def _review_page(
 
 
 def _draft_name(ids: Iterable[UUID]) -> str:
-    """Returns the name of the draft, which is the same for any order of the selection. The result
+    """Returns the name of the draft. Any order of the same selection has the same name. The result
     page discards all names that begin with `batch:`."""
     selection = " ".join(sorted(map(str, ids)))
     return f"batch:{sha256(selection.encode()).hexdigest()[:16]}"

@@ -9,7 +9,7 @@ from wake.models import AnsweringVersion, RuleVersion
 
 
 def rule_versions(answering: Collection[int], assignment: Collection[int]) -> list[dict[str, Any]]:
-    """Returns every column of these versions, which never change, with the name of their rule.
+    """Returns every column of these versions, with the name of their rule. Versions never change.
     Makes two queries."""
     answered = AnsweringVersion.objects.filter(pk__in=answering).select_related("rule")
     assigned = RuleVersion.objects.filter(pk__in=assignment).select_related("rule")

@@ -28,8 +28,8 @@ NEWS = Q(event__in=["delivery.received", *ENDINGS, *REOPENINGS]) | Q(
 # looks, so no look misses an event.
 RECENT = timedelta(minutes=1)
 MAX_RECENT = 100
-# Without a notification, changes are looked up at these intervals, because a notification may be
-# lost, and because the end of a session sends none.
+# Changes are also looked up at these intervals, because a notification may be lost, and because the
+# end of a session sends no notification.
 LOOK_EVERY_SECONDS, LOOK_OFTEN_SECONDS = 30.0, 2.0
 
 Recent = Mapping[int, datetime]  # the time of each event, by the event's id

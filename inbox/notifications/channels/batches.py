@@ -220,8 +220,8 @@ def own_message(
 
 
 def zone_for(channel: Channel) -> tzinfo:
-    """Returns the time zone of the channel's person. For a team's channel, that person is the one
-    who added the channel."""
+    """Returns the time zone of the channel's person. A team's channel has the time zone of the
+    person who added it."""
     person = channel.user or channel.added_by
     return UTC if person is None else zone_of(person)
 

@@ -26,8 +26,7 @@ DIGESTS_AT_ONCE = 100
 # The time before a message is sent. Several events become one message, and deliveries that are
 # opened meanwhile are left out.
 A_MINUTE = timedelta(minutes=1)
-# A deadline is close in the hour before it. A short deadline is close in the last quarter of its
-# time.
+# A deadline is close in its last hour. A short deadline is close in the last quarter of its time.
 AN_HOUR = timedelta(hours=1)
 CONTINUES = ("", Delivery.OnTimeout.PROCEED)
 KEPT = timedelta(days=30)

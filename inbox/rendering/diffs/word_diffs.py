@@ -17,7 +17,7 @@ from pages.characters.invisible import reveal, reveal_value
 
 CONTEXT_LINES = 3
 MAX_LINES = 2_000
-MAX_LETTERS = 200_000  # for the comparison by words, which has no limit of its own
+MAX_LETTERS = 200_000  # nothing else limits the comparison by words
 
 # Chinese and Japanese are written without blanks, so each letter is a word.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|\s+|.")

@@ -52,8 +52,8 @@ def can_answer_here(delivery: Delivery) -> bool:
 
 
 def whole_text(first: str, delivery: Delivery) -> str:
-    """Returns the text of a message that can be answered: `first`, which has the whole headline,
-    then the whole summary, and the agent's own name for itself."""
+    """Returns the text of a message that can be answered. The text is `first` with the whole
+    headline, then the whole summary, and the agent's own name for itself."""
     claimed, provider = reveal_value(delivery.claimed_agent_id), reveal_value(delivery.provider)
     return "\n".join([first, reveal_value(delivery.summary), f"Sent as {claimed} ({provider})"])
 
