@@ -34,7 +34,7 @@ def forget_task(delivery_ids: Collection[UUID], **_: Any) -> None:
 
 @receiver(signals.person_removed, dispatch_uid="relay.receivers.replace_name")
 def replace_name(names: Collection[str], by: str, **_: Any) -> None:
-    """Replaces the name in messages and keys, which store only a name."""
+    """Replaces the name in messages and keys, because these rows store only a name."""
     from_people = Message.objects.filter(source=Message.Source.OWNER, by_name__in=names)
     from_people.update(by_name=by)
     CallerKey.objects.filter(issued_by__in=names).update(issued_by=by)

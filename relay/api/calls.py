@@ -36,7 +36,7 @@ class UnsupportedOperation(Exception):
 @dataclass(frozen=True, slots=True)
 class AgentCall:
     """Holds a call of one agent. A send waits until `wait_until`, an instant of `time.monotonic()`.
-    `size` is the number of bytes that are not counted yet.
+    `size` is the number of bytes that the limits have not counted yet.
 
     `check_streaming` raises CannotStream in a server process that does not stream. `write_error`
     writes an error in the middle of a stream. `last_event_id` is the id that a reconnecting client

@@ -78,7 +78,8 @@ class News:
 
 def accept(request: HttpRequest, card: Card, body: Json, *, size: int) -> HttpResponse:
     """Answers a POST that is not JSON-RPC. A push that starts nothing is accepted as well, so that
-    the sender does not repeat it. `size` is the number of bytes that are not counted yet."""
+    the sender does not repeat it. `size` is the number of bytes that the limits have not counted
+    yet."""
     try:
         task = _go_on(request, card, body, size=size, at=database_now())
     except NoNews:

@@ -164,8 +164,9 @@ def _poll(session: ConnectorSession) -> list[Json]:
 
 
 async def _in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
-    """Runs work in any free thread, which returns its database connection immediately. Otherwise
-    all sockets of the process would share Django's single thread for thread-sensitive code."""
+    """Runs work in any free thread. The thread returns its database connection immediately.
+    Otherwise all sockets of the process would share Django's single thread for thread-sensitive
+    code."""
     return await database_sync_to_async(work, thread_sensitive=False)(*arguments)
 
 

@@ -301,8 +301,8 @@ class Artifact(models.Model):
 
 
 class Blob(StoredFile):
-    """Stores the content of a `raw` part that is too large for its row, which holds `{"blob": id}`
-    in its place (relay/content/blobs.py)."""
+    """Stores the content of a `raw` part that is too large for its row. The row holds `{"blob":
+    id}` in its place (relay/content/blobs.py)."""
 
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="blobs")
     filename: models.TextField[str, str] = ContentTextField(blank=True)

@@ -61,7 +61,7 @@ class QuestionFields(TypedDict, total=False):
 
 def deliver_event(task: Task, event: Event) -> None:
     """Creates a delivery if people should know of this event, and withdraws outdated ones. Runs
-    inside the transaction of the event, which has locked the agent and the task."""
+    inside the transaction of the event. The transaction has locked the agent and the task."""
     if event.kind == Event.Kind.MESSAGE:
         if question := _open_question(task):
             _show(

@@ -41,7 +41,7 @@ THERE = ", on the page of the task"
 
 
 def read_turns(task: Task, message: Message | None) -> tuple[Message | None, list[Message]]:
-    """Returns the first message of the task, which is the request. Also returns the newest other
+    """Returns the request, which is the first message of the task. Also returns the newest other
     messages, oldest first, without the agent's current message. Turns that are too long to read
     have no parts (has_parts())."""
     rows = task.messages.annotate(size=StoredBytes("parts_json"))

@@ -275,10 +275,10 @@ def _continue(task: Task, request: _Request, *, idempotency: Idempotency | None)
 
 
 def _link(caller: CallerKey | None, network: str, source: tuple[str, int]) -> dict[str, Any]:
-    """Returns the link from the source to a task, which identifies a repeated push. Ids of other
-    servers may be as short as "1". So for anonymous callers such an id counts within one network
-    only. Otherwise a caller who guesses an id would get another caller's task, or could take the id
-    first."""
+    """Returns the link from the source to a task. A repeated push is identified by this link. Ids
+    of other servers may be as short as "1". So for anonymous callers such an id counts within one
+    network only. Otherwise a caller who guesses an id would get another caller's task, or could
+    take the id first."""
     task_id, generation = source
     if caller is None:
         task_id = hashlib.sha256(f"{network} {task_id}".encode()).hexdigest()
@@ -328,8 +328,8 @@ def caller_actor(caller: CallerKey | None, address: str = "") -> Actor:
 
 
 def _uuids_in(reference_task_ids: Iterable[str]) -> set[uuid.UUID]:
-    """Returns the ids that may name tasks of this server, which are UUIDs. Other servers may use
-    any text as an id."""
+    """Returns only the UUIDs, because only UUIDs may name tasks of this server. Other servers may
+    use any text as an id."""
     return {found for text in reference_task_ids if (found := uuid_or_none(text))}
 
 
