@@ -47,9 +47,9 @@ def invite(
     is_mailed: bool = False,
     address: str = "",
 ) -> tuple[Invitation, str]:
-    """Creates an invitation; returns it with the text of its link, which cannot be shown again. If
-    the invitation is mailed, the worker creates a new link, and only the mail contains that link.
-    Raises NotAnOwner and TooManyInvitations."""
+    """Creates an invitation; returns it with the text of its link. The text cannot be shown again.
+    If the invitation is mailed, the worker creates a new link, and only the mail contains that
+    link. Raises NotAnOwner and TooManyInvitations."""
     members.hold(team.pk)
     if not team.memberships.that_own().filter(user=by).exists():
         raise NotAnOwner(NotAnOwner.__doc__)

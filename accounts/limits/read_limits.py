@@ -51,9 +51,9 @@ def count_read(key_id: UUID) -> None:
 
 def count_call(request: HttpRequest, caller_id: UUID | None) -> None:
     """Raises throttles.TooManyRequests. Calls over A2A are counted by caller key, or by network if
-    there is no key. The limit is the same as for reads, because what a call stores is limited
-    separately. A request counts only once, even if the remembered caller cannot send it and its
-    caller is read again (relay/api/views.py)."""
+    there is no key. The limit for reads applies to calls, too, because a separate limit applies to
+    the content that a call stores. A request counts only once, even if the remembered caller cannot
+    send it and its caller is read again (relay/api/views.py)."""
     reader = caller_id or throttles.client_network(request)
     if vars(request).get(COUNTED) == reader:
         return

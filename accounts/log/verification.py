@@ -205,7 +205,7 @@ def _check_receipt(entry: LogEntry, jwts: dict[UUID, str]) -> None:
 
 
 def _check_numbers(start: int, end: int, *, at_once: int) -> None:
-    """Checks that each entry of a team has the number after that team's entry before it."""
+    """Checks that the entries of each team have consecutive numbers."""
     before = LogEntry.objects.filter(
         team_id=OuterRef("team_id"), number=OuterRef("number") - 1, index__lt=OuterRef("index")
     )

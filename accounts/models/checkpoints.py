@@ -9,8 +9,8 @@ from accounts.models.key_pairs import KeyPair
 
 
 class LogKey(KeyPair):
-    """Stores a key pair that signs checkpoints. `name` is the origin of the log, which is part of
-    the verifier key."""
+    """Stores a key pair that signs checkpoints. `name` is the origin of the log. The verifier key
+    contains this name."""
 
     name = models.CharField(max_length=300, editable=False)
 

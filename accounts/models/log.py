@@ -30,7 +30,7 @@ class LogEntry(models.Model):
     # 16 random bytes. Without the salt, no one can use the leaf hash to confirm a guess at the
     # content.
     salt = models.BinaryField(max_length=16)
-    # The SHA-256 of the content, which is an event, the JWT of a receipt, or tips of chains.
+    # The SHA-256 of the content. The content is an event, the JWT of a receipt, or tips of chains.
     sha256 = models.BinaryField(max_length=32)
     hash = models.BinaryField(max_length=32)
     appended_at = models.DateTimeField()

@@ -6,7 +6,7 @@ import zoneinfo
 from itertools import groupby
 from typing import Any
 
-# Leaves out names of countries, which exist only for old programs.
+# Leaves out time zones named after countries, because such names exist only for old programs.
 CONTINENTS = {
     *("Africa", "America", "Antarctica", "Arctic", "Asia"),
     *("Atlantic", "Australia", "Europe", "Indian", "Pacific"),

@@ -1,4 +1,4 @@
-"""Shows the teams of a person, who may create more. Owners rename their teams."""
+"""Shows the teams of a person, and lets the person create more. Owners rename their teams."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from accounts.log.tile_views import counted
 @require_safe
 @counted
 def checkpoint(request: HttpRequest) -> HttpResponse:
-    """Answers with the signed note and the cosignatures, which web pages of other origins may read,
-    too. Raises Http404 before the first checkpoint."""
+    """Answers with the signed note and the cosignatures. Web pages of other origins may read the
+    answer, too. Raises Http404 before the first checkpoint."""
     newest = checkpoints.newest()
     if newest is None:
         raise Http404("The log has no checkpoint yet.")

@@ -130,8 +130,8 @@ def _newcomer(
 
 
 def _email_for(account: Account, provider: Provider, invitation: Invitation | None) -> str:
-    """Returns the address of the new person, which the provider verified. The address of an
-    invitation may be used instead, because the invitation was sent to that address."""
+    """Returns the address of the new person. The provider has verified this address. The address of
+    an invitation may be used instead, because the invitation was sent to that address."""
     email = _email_of(account)
     is_verified = bool(email) and account.is_email_verified
     if invitation is not None:

@@ -1,5 +1,5 @@
-"""Signs people in with a passkey: instead of the password, or as the second step after it. Also
-confirms a sensitive change with a passkey."""
+"""Signs people in with a passkey: instead of the password, or as the second step after the
+password. Also confirms a sensitive change with a passkey."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def confirm_with_passkey(request: PersonRequest) -> HttpResponse:
 def _refused(
     request: HttpRequest, error: PasskeyRefused | TooManyRequests, name: str
 ) -> HttpResponse:
-    """Returns to the page of the form, which shows the reason."""
+    """Returns to the page of the form. That page shows the reason."""
     if isinstance(error, TooManyRequests):
         messages.warning(request, f"Too many attempts. Try again in {error.retry_after} s.")
     else:

@@ -1,5 +1,5 @@
 """Computes the six digits of an authenticator app: TOTP (RFC 6238) with SHA-1 and steps of half a
-minute, which every app supports."""
+minute. Every app supports these settings."""
 
 from __future__ import annotations
 
