@@ -82,9 +82,9 @@ def load_first_of_each(
     *,
     columns: Callable[[QuerySet[M]], QuerySet[M]],
 ) -> list[M]:
-    """Works like `first_of_each`, for rows with many columns or subqueries, which `columns` adds.
-    The lists select ids only, so that Django builds those columns once and not for each list, and
-    PostgreSQL plans them once."""
+    """Works like `first_of_each`, for rows with many columns or subqueries. `columns` adds these
+    columns. The lists select ids only, so that Django builds the columns once and not for each
+    list, and PostgreSQL plans them once."""
     rows: list[M] = []
     for batch in _batches(lists):
         ids, values = _union(batch, lambda each: each.values("pk")[:count])

@@ -34,8 +34,8 @@ class BoundedConnection(psycopg.Connection[Any]):
 
     def execute(self, query: Any, *args: Any, **kwargs: Any) -> psycopg.Cursor[Any]:
         """The pool checks a connection with an empty statement. This method sends the empty
-        statement only if the server has sent something unasked. A server that stops closes its
-        connections, and the closed connection counts as something that the server has sent."""
+        statement only if the server has sent something unasked. When a server stops, it closes its
+        connections. A closed connection counts as something that the server has sent."""
         if not query and not self._has_something_to_read():
             return self.cursor()
         return super().execute(query, *args, **kwargs)

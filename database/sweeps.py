@@ -213,7 +213,8 @@ def _try_to_postpone(item: Item, postpone: Callable[[Item], object]) -> None:
 
 
 def _log(failures: Sequence[tuple[object, Exception]], what: str) -> None:
-    """Logs the first failure with its traceback and counts the others, which would fill the log."""
+    """Logs the first failure with its traceback. Only counts the other failures, because their
+    tracebacks would fill the log."""
     item, error = failures[0]
     log.error(
         "%s %s failed and will be tried again; the first is %s",

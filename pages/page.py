@@ -36,12 +36,14 @@ _error_pages: dict[type[Exception], ErrorPage] = {}
 
 
 def register_check(check: Check) -> None:
-    """Adds a check that every page makes before its view. Apps call this when they start."""
+    """Adds a check that every page makes before its view. Apps register their checks when they
+    start."""
     _checks.append(check)
 
 
 def register_error_page(error: type[Exception], error_page: ErrorPage) -> None:
-    """Shows this page when a view raises the error. Apps call this when they start."""
+    """Shows this page when a view raises the error. Apps register their error pages when they
+    start."""
     _error_pages[error] = error_page
 
 

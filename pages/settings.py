@@ -1,4 +1,4 @@
-"""Shows settings pages beside their menu, in which each app registers its pages."""
+"""Shows settings pages beside their menu. Each app registers its pages in the menu."""
 
 from __future__ import annotations
 

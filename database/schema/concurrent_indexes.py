@@ -29,8 +29,8 @@ class AddIndexConcurrently(AddIndex):
 
 
 class DropForeignKeyIndex(AlterField):
-    """Removes the index that Django adds for a foreign key, which now has `db_index=False`. Needs a
-    migration with `atomic = False`."""
+    """Removes the index that Django added for a foreign key. The key now has `db_index=False`.
+    Needs a migration with `atomic = False`."""
 
     atomic = False
 

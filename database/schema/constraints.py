@@ -8,9 +8,9 @@ from django.db.migrations import AddConstraint
 
 
 class AddCheckInSteps(AddConstraint):
-    """Adds the check for new rows first, which is quick. Then reads the old rows without a lock
-    that blocks writers. Needs a migration with `atomic = False`. First removes the check that a
-    failed attempt left behind."""
+    """Adds the check for new rows first, because this is quick. Then reads the old rows without a
+    lock that blocks writers. Needs a migration with `atomic = False`. First removes the check that
+    a failed attempt left behind."""
 
     atomic = False
 
