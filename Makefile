@@ -24,7 +24,7 @@ test: $(VENV)/.installed-dev ## runs the tests, on SQLite and, if it answers, on
 system: $(VENV)/.installed-dev ## runs the tests that run whole servers, proxies or official SDKs
 	@$(BIN)/python -m tests.suite system
 
-coverage: $(VENV)/.installed-dev ## runs the tests on one database once more, and measures coverage
+coverage: $(VENV)/.installed-dev ## measures how much of accounts, database, pages and wake their own tests reach
 	@$(BIN)/python -m tests.suite coverage
 
 soak: $(VENV)/.installed-dev ## runs the long tests: load while parts fail, kill -9, fuzzing

@@ -65,8 +65,6 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(settings.WAKE_DATA, ignore_errors=True)
 
 
-# These tests look at the code or run the client, which coverage does not count.
-NOT_MEASURED = ("tests/architecture/", "tests/client/")
 # These tests look at pages, or run clients against a server. The queries behind those pages and
 # requests have tests of their own, which run on both databases. tests/browser marks its own tests.
 ON_ONE_DATABASE = ("tests/client/", "tests/integrity/", "tests/inbox/rendering/")
@@ -87,8 +85,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
         is_without = not _has_the_database(item) and not item.nodeid.startswith("tests/database/")
         if is_without or item.nodeid.startswith(ON_ONE_DATABASE):
             item.add_marker(pytest.mark.once)
-        if is_without and item.nodeid.startswith(NOT_MEASURED):
-            item.add_marker(pytest.mark.no_cover)
     yield
     items.sort(key=lambda item: not any(map(item.get_closest_marker, ("slow", "system"))))
 

@@ -7,9 +7,8 @@ tests/stress/hostile runs a fifth of its generated examples. With CI=true, a dat
 that does not answer is a failure.
 
 `make coverage` is a run of its own, because measuring makes every test slower. It runs the tests of
-the packages for which pyproject.toml promises a minimum, of both kinds, except the tests marked
-`no_cover`. It runs them on PostgreSQL, which reaches more of the code, or on SQLite if no
-PostgreSQL answers.
+the packages for which pyproject.toml promises a minimum, of both kinds. It runs them on PostgreSQL,
+which reaches more of the code, or on SQLite if no PostgreSQL answers.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ POSTGRESQL = "postgresql://postgres@127.0.0.1:5432/"
 REDIS = "redis://127.0.0.1:6379/0"
 # There are two more workers than cores, because many tests wait for other processes.
 AT_ONCE = min((os.cpu_count() or 1) + 2, 4)
-MEASURED = ("--cov", "--cov-report=", "--cov-fail-under=0", "-m", "not no_cover")
+MEASURED = ("--cov", "--cov-report=", "--cov-fail-under=0")
 # These are the tests of the packages that coverage counts, and of the documents.
 COUNTED = tuple(f"tests/{name}" for name in ("accounts", "database", "pages", "spec", "wake"))
 # These are the marks of the tests that a target runs.

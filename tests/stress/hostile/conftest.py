@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,17 +30,7 @@ settings.register_profile(
 
 settings.load_profile("hostile")
 
-HERE = Path(__file__).parent
-
 MAX_CPU_SECONDS = 2.0
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leaves these tests out of the coverage. Measuring would double the time of thousands of
-    examples, and other tests reach all of the code that these examples reach."""
-    for item in items:
-        if item.path.parent == HERE:
-            item.add_marker(pytest.mark.no_cover)
 
 
 @pytest.fixture(autouse=True)
