@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -23,7 +24,7 @@ from tests.wake.server.up import ROOT, clean_environment
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
 ROWS = 60_000
-HELD_SECONDS = 3
+HELD_SECONDS = 8  # longer than a delivery may take, even on a busy machine
 WAITING = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'wake_delivery'::regclass"
 
 
@@ -71,7 +72,7 @@ def test_deliveries_continue_while_a_large_table_migrates(
     reading = threading.Thread(target=read_until_the_migration_has_waited_for_long)
     reading.start()
     assert began.wait(60)
-    migration = _migrate(server, data=tmp_path)
+    migration, allowed = _migrate(server, data=tmp_path), _a_second()
     slowest, delivered = 0.0, 0
     while migration.poll() is None:
         before = time.monotonic()
@@ -81,7 +82,7 @@ def test_deliveries_continue_while_a_large_table_migrates(
     reading.join()
 
     assert migration.returncode == 0
-    assert slowest < 1
+    assert slowest < max(allowed, _a_second()) < HELD_SECONDS
     assert delivered > 10
     assert MigrationExecutor(connection).migration_plan(_newest()) == []
     row = server.execute("SELECT count(*) FROM wake_delivery WHERE priority = 'normal'").fetchone()
@@ -110,6 +111,12 @@ def _as_a_process_of_0_1(server: psycopg.Connection[Any], pk: Any) -> sql.Compos
         sql.SQL(", ").join(new.get(name, sql.Identifier(name)) for name in columns),
         sql.Literal(pk),
     )
+
+
+def _a_second() -> float:
+    """Returns in how many seconds a process now does the work of one second, because it shares the
+    cores with other processes."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def _newest() -> Any:
