@@ -79,7 +79,7 @@ def _measure() -> int:
         old.unlink()
     url = _postgresql()
     name = "PostgreSQL" if url else "SQLite"
-    failed, _ = _run(f"{name}, measured", url, *MEASURED, tests=COUNTED)
+    failed, _ = _run(f"{name}, measured", url, *MEASURED, *COUNTED)
     _say("", f"Coverage of the packages named in pyproject.toml on {name}", "")
     report = subprocess.run(
         [sys.executable, "-m", "coverage", "report"], cwd=ROOT, check=False
@@ -87,9 +87,7 @@ def _measure() -> int:
     return 1 if failed or report else 0
 
 
-def _run(
-    name: str, url: str, *options: str, tests: tuple[str, ...] = ("tests",), **variables: str
-) -> tuple[int, str]:
+def _run(name: str, url: str, *options: str, **variables: str) -> tuple[int, str]:
     """Returns pytest's exit code and its last line."""
     _say("", f"On {name}", "")
     environment = {**os.environ, "DATABASE_URL": url, **variables}
@@ -98,7 +96,7 @@ def _run(
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [
         *(sys.executable, "-m", "pytest", "--numprocesses", str(AT_ONCE)),
-        *("--durations", "15", "--durations-min", "3", *options, *tests),
+        *("--durations", "15", "--durations-min", "3", *options),
     ]
     summary = "pytest did not come to its end"
     with subprocess.Popen(
