@@ -19,7 +19,7 @@ from accounts.audit import Actor, record
 from database.encryption import Unreadable
 from inbox.audit.evidence import missing, summary, tables
 from inbox.audit.evidence.events import COLUMNS, events_of
-from inbox.audit.evidence.receipt_files import receipt_files
+from inbox.audit.evidence.receipt_files import INCLUDED, WAITING, receipt_files
 from inbox.audit.evidence.records import DeliveryRecord, record_of, versions_of
 from inbox.audit.evidence.roles import Roles, roles_of
 from inbox.audit.evidence.rule_versions import rule_versions
@@ -66,6 +66,8 @@ class _Counts:
     claims: int = 0
     outcomes: int = 0
     receipts: int = 0
+    proofs: int = 0
+    proofs_waiting: int = 0
     erased: int = 0
     missing: int = 0
 
@@ -77,6 +79,8 @@ class _Counts:
         self.claims += values["claim"] is not None
         self.outcomes += len(values["outcomes"])
         self.receipts += bool(each.receipt)
+        self.proofs += each.proof == INCLUDED
+        self.proofs_waiting += each.proof == WAITING
         self.erased += values["erased_at"] is not None
         self.missing += len(each.missing.parts)
 
@@ -142,7 +146,8 @@ class _Export:
     def _of_delivery(self, made: DeliveryRecord) -> Iterator[EvidenceFile]:
         delivery, folder = made.delivery, f"deliveries/{made.delivery.pk}"
         if made.response:
-            for name, body in receipt_files(delivery.pk, made.missing, at=self.at).items():
+            files, made.proof = receipt_files(delivery.pk, made.missing, at=self.at)
+            for name, body in files.items():
                 made.receipt = made.receipt or f"{folder}/{name}"
                 yield EvidenceFile(f"{folder}/{name}", [body])
         if made.content is not None:
@@ -152,7 +157,8 @@ class _Export:
         for sha256, content in _attached(delivery, made):
             yield EvidenceFile(f"{folder}/files/{sha256}", [content])
         parts = [{"what": part.what, "why": part.why} for part in made.missing.parts]
-        values = {**made.values, "receipt": made.receipt or None, "missing": parts}
+        receipt = {"receipt": made.receipt or None, "proof": made.proof}
+        values = {**made.values, **receipt, "missing": parts}
         yield EvidenceFile(f"{folder}/record.json", [_json(values)])
 
     def _note(self, made: DeliveryRecord) -> None:

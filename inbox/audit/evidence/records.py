@@ -36,8 +36,8 @@ class WrittenByPerson(NamedTuple):
 @dataclass(slots=True)
 class DeliveryRecord:
     """Holds the parts of a record. `content` has the members of the digest. `answer` is the body
-    that the agent got. A part that cannot be read any more is None. `receipt` is filled in
-    later."""
+    that the agent got. A part that cannot be read any more is None. `receipt` and `proof` are
+    filled in later."""
 
     delivery: Delivery
     values: Values
@@ -46,6 +46,7 @@ class DeliveryRecord:
     response: Response | None
     missing: MissingParts
     receipt: str = ""
+    proof: str | None = None
     role: str = ""
     files: list[str] = field(default_factory=list)
 

@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from accounts.audit import Actor
 from inbox.answering.places import place_words
 from inbox.answering.use import WORDS
+from inbox.audit.evidence.receipt_files import WAITING
 from inbox.audit.evidence.records import DeliveryRecord, Values
 from inbox.audit.evidence.scope import Scope
 from inbox.reading.status_words import status_words
@@ -80,6 +81,7 @@ def section(record: DeliveryRecord) -> str:
         "votes": [_vote(vote) for vote in values["votes"]],
         "claim": _claim(values["claim"]),
         "outcomes": [_outcome(each) for each in values["outcomes"]],
+        "proof_waits": record.proof == WAITING,
         "missing": record.missing.parts,
     }
     return render_to_string("inbox/audit/evidence/_delivery.html", context)
@@ -87,7 +89,7 @@ def section(record: DeliveryRecord) -> str:
 
 def foot(counts: Mapping[str, int]) -> str:
     """Returns the end of the page, with the number of each kind of record."""
-    totals = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    totals = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items())
     return format_html(FOOT, totals)
 
 

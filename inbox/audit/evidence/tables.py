@@ -17,7 +17,8 @@ DELIVERIES = [
     *("delivery_id", "received_at", "agent_id", "type", "headline", "irreversible", "digest"),
     *("digest_matches_content", "status", "decided_by", "person_id", "name", "role", "via"),
     *("all_in_sight", "amr", "opened_at", "answered_at", "released_at", "late", "votes"),
-    *("claimed_at", "claimed_by", "outcome", "outcome_at", "outcome_summary", "receipt", "missing"),
+    *("claimed_at", "claimed_by", "outcome", "outcome_at", "outcome_summary", "receipt", "proof"),
+    "missing",
 ]
 MISSING = ["delivery_id", "what", "why"]
 ROLES = ["membership_id", "person_id", "name", "role", "since", "until"]
@@ -53,6 +54,7 @@ def delivery_row(record: DeliveryRecord) -> list[Any]:
         "outcome_at": outcome.get("reported_at"),
         "outcome_summary": outcome.get("summary"),
         "receipt": record.receipt,
+        "proof": record.proof,
         "missing": len(record.missing.parts),
     }
     return [cells[name] for name in DELIVERIES]

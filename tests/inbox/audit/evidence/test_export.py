@@ -11,14 +11,10 @@ import pytest
 
 from accounts.agents import gates
 from accounts.audit import SYSTEM, person
-from accounts.log import sweep
-from accounts.log.checkpoints import checkpoints
-from accounts.models import Agent, ApiKey, AuditEvent, LogTile, Team, User
+from accounts.models import Agent, ApiKey, AuditEvent, Team, User
 from accounts.people.data import removal
-from accounts.sign_in.browsers.sessions import Authentication
 from database.clock import database_now
 from inbox.audit.evidence import missing
-from inbox.audit.evidence.receipt_files import DAMAGED_LOG, NO_PROOF
 from inbox.models import Comment
 from tests.fixtures.agent_client import AgentClient
 from tests.fixtures.answering_rules import run_rules
@@ -26,32 +22,11 @@ from tests.inbox.audit.evidence.opened import Opened, evidence_of, files_of, tod
 from tests.types import Age, Answer, MakeAnsweringRule, MakeDelivery, MakeRule
 from tests.wake.claims.test_claims import Question
 from wake import outcomes, retention
-from wake.models import Delivery, Place, Retention, Sight
+from wake.models import Delivery, Retention
 from wake.responses import release_due, respond
 from wake_client.receipts import check_answer, check_content, verified
-from wake_client.verdicts import judge
 
 pytestmark = pytest.mark.django_db
-PROOF = "proof that the receipt is in the log"
-
-
-@pytest.fixture
-def refund(caller: AgentClient, key: ApiKey, answer: Answer) -> Question:
-    """Returns a delivery that Alice approved on its page. The approval was used, and the action
-    failed."""
-    question = Question(caller, headline="Refund EUR 180", details={"amount": 180})
-    at = database_now()
-    answer(
-        question.pk,
-        feedback="Only today.",
-        sight=Sight(Place.PAGE, (), opened_at=at),
-        signed_in=Authentication(("pwd", "otp"), at),
-    )
-    assert question.claim().status_code == 200
-    outcomes.report(
-        key, Delivery.objects.get(pk=question.pk).pk, status="failed", summary="declined", at=at
-    )
-    return question
 
 
 def test_a_record_says_what_was_asked_and_who_decided_and_what_came_of_it(
@@ -74,7 +49,7 @@ def test_a_record_says_what_was_asked_and_who_decided_and_what_came_of_it(
     assert [(each["status"], each["summary"]) for each in record["outcomes"]] == [
         ("failed", "declined")
     ]
-    assert record["missing"] == [{"what": PROOF, "why": NO_PROOF}]
+    assert record["missing"] == []
 
 
 def test_the_receipt_content_and_answer_verify_offline(refund: Question, agent: Agent) -> None:
@@ -87,35 +62,6 @@ def test_the_receipt_content_and_answer_verify_offline(refund: Question, agent: 
     assert rest == ["expires_at", "expired", "erased", "nonce"]
     assert claims["delivery_id"] == refund.pk
     assert claims["person"]["name"] == "alice"
-
-
-def test_the_receipt_has_its_proof_once_a_checkpoint_covers_it(
-    refund: Question, agent: Agent
-) -> None:
-    evidence_of(agent)  # makes the receipt
-    sweep.append_new(at=database_now())
-    assert checkpoints.make(at=database_now()) is not None
-
-    opened = evidence_of(agent)
-
-    proof = opened.text(f"deliveries/{refund.pk}/receipt.tlog-proof")
-    verdicts = judge(proof, opened.json("wake-keys.json"))
-    assert [each.value for each in verdicts.by_name().values()][:2] == [True, True]
-    assert opened.record(refund.pk)["missing"] == []
-
-
-def test_a_damaged_log_is_named_and_does_not_end_the_export(refund: Question, agent: Agent) -> None:
-    evidence_of(agent)  # makes the receipt
-    sweep.append_new(at=database_now())
-    assert checkpoints.make(at=database_now()) is not None
-    LogTile.objects.all().delete()
-
-    opened = evidence_of(agent)
-
-    assert "manifest.json" in opened.files
-    assert f"deliveries/{refund.pk}/receipt.sd-jwt" in opened.files
-    assert opened.record(refund.pk)["missing"] == [{"what": PROOF, "why": DAMAGED_LOG}]
-    assert DAMAGED_LOG in opened.text("missing.csv")
 
 
 def test_the_answer_is_the_body_that_the_agent_gets(
@@ -175,9 +121,7 @@ def test_the_tables_have_a_row_for_each_delivery_role_event_and_missing_part(
         *("delivery.answered", "delivery.outcome", "delivery.received", "response.claimed"),
         "response.picked_up",
     ]
-    assert opened.rows("missing.csv") == [
-        {"delivery_id": refund.pk, "what": PROOF, "why": NO_PROOF}
-    ]
+    assert opened.rows("missing.csv") == []
 
 
 def test_a_delivery_that_disappears_meanwhile_is_named(
@@ -192,7 +136,7 @@ def test_a_delivery_that_disappears_meanwhile_is_named(
     named = {"delivery_id": pk, "what": "delivery", "why": missing.DISAPPEARED}
     assert named in opened.rows("missing.csv")
     assert [row["delivery_id"] for row in opened.rows("deliveries.csv")] == [refund.pk]
-    assert opened.json("manifest.json")["counts"]["missing"] == 2
+    assert opened.json("manifest.json")["counts"]["missing"] == 1
 
 
 def test_erased_content_is_named_and_the_receipt_still_verifies(
