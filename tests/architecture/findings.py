@@ -45,7 +45,7 @@ LOOKED_UP = {
 
 
 def dialect_words(paths: list[Path]) -> list[str]:
-    """Returns `file:line: word` for each word that belongs to no plain sentence."""
+    """Returns `file:line: word` for each word that plain English does not use."""
     return [
         f"{name(path)}:{number}: {match.group()}"
         for path in paths
@@ -55,8 +55,8 @@ def dialect_words(paths: list[Path]) -> list[str]:
 
 
 def _prose(path: Path) -> Iterator[tuple[int, str]]:
-    """Yields the numbered texts of a file. The data of a test is left out, and so are the sentences
-    of a specification that its docstring quotes."""
+    """Yields the numbered texts of a file. Leaves out the data of a test, and the sentences of a
+    specification that a docstring quotes."""
     if path not in TESTS:
         yield from enumerate(path.read_text().splitlines(), 1)
         return

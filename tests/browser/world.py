@@ -111,7 +111,8 @@ def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: 
     old, _ = mint(agent, by=SYSTEM, mode="test", expires_at=now + timedelta(days=1))
     revoke(old, by=SYSTEM, at=now)
     blob = upload(key, drawn(), content_type="image/png", at=now).blob
-    # Created first, because the stamps of an agent increase.
+    # These deliveries are older than the others, and the stamps of an agent only increase, so these
+    # come first.
     deliveries = _approved(make, answer, key=key)
     deliveries |= _waiting(make, key=key, blob=blob)
     deliveries |= _answered(make, answer, by=bob)

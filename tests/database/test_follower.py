@@ -123,7 +123,7 @@ def test_a_row_that_is_committed_late_is_not_missed(
 
     def deliver_meanwhile() -> None:
         assert is_stored.wait(30)
-        ids.append(caller.deliver())  # waits for the stamp of the first
+        ids.append(caller.deliver())  # waits until the other delivery is committed
 
     def read_meanwhile() -> None:
         assert is_stored.wait(30)

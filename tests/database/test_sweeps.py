@@ -143,7 +143,8 @@ def test_an_agent_whose_words_are_locked_stops_the_search_of_no_other(
 
 @pytest.fixture
 def people_to_remind(bob: User, alice: User, make_delivery: MakeDelivery) -> list[User]:
-    """Returns people in the order of a sweep. Each gets a reminder that an agent goes on soon."""
+    """Returns people in the order of a sweep. Each person gets a reminder that an agent will soon
+    continue without an answer."""
     people = sorted([alice, bob], key=lambda user: user.pk)
     for user in people:
         Preferences.objects.update_or_create(user=user, defaults={"wants_reminders": True})

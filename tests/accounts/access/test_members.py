@@ -168,8 +168,8 @@ def test_a_reviewer_cannot_hand_a_team_over(team: Team, alice: User, bob: User, 
 def test_an_owner_who_is_removed_meanwhile_changes_no_member(
     what: str, team: Team, alice: User, bob: User, rita: User
 ) -> None:
-    """The page had checked the role before. The action checks the role again while it holds the
-    lock of the team."""
+    """The page checks the role first. The action checks the role again under the lock of the
+    team."""
     members.change_role(of(bob, team), "owner", by=person(alice))
     members.remove(of(bob, team), by=person(alice))
     before = roles(team)

@@ -158,7 +158,7 @@ def test_revoking_is_immediate_and_final(key: ApiKey, caller: AgentClient) -> No
 def test_a_key_revoked_after_it_was_found_delivers_nothing(
     key: ApiKey, caller: AgentClient
 ) -> None:
-    """The request had passed authentication when the key was revoked."""
+    """The key is revoked after the request has passed authentication."""
 
     def revoke() -> None:
         keys.revoke(key, by=SYSTEM, at=timezone.now())

@@ -33,7 +33,7 @@ def as_found(key: ApiKey) -> ApiKey:
 
 
 def spend(key: ApiKey, at: datetime = NOW) -> int:
-    """Spends one delivery and returns how many the hour still allows."""
+    """Spends one delivery and returns how many further deliveries the hour allows."""
     return quota.spend(as_found(key), now_us=microseconds(at)).remaining
 
 

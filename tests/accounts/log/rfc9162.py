@@ -1,6 +1,6 @@
 """Computes roots and proofs as RFC 9162, section 2.1, defines them: by recursion over all entries.
-It verifies nothing, because a verifier must accept exactly the proofs that these definitions
-give."""
+This module verifies nothing, because a verifier must accept exactly the proofs that these
+definitions give."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ NODES = [
     ],
     ["5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328"],
 ]
-# The roots over the first entries, without those that NODES has.
+# The roots over the first entries, except the roots in NODES.
 ROOTS = {
     0: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     3: "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",

@@ -116,7 +116,7 @@ def test_an_event_below_the_checkpoint_is_logged_later(logged: int, team: Team) 
 
 
 def _same(caplog: pytest.LogCaptureFixture) -> str:
-    """Returns what the next entry has in common with another one, from the only line."""
+    """Reads the only line of the log, and returns what two entries would have in common."""
     (line,) = [record for record in caplog.records if record.name == "accounts.log.sweep"]
     assert (line.levelname, line.exc_info) == ("CRITICAL", None)
     found = re.fullmatch(

@@ -63,7 +63,7 @@ def test_every_pair_that_does_not_match_gets_the_same_text(
 
 
 def test_every_pair_that_does_not_match_takes_the_same_work(client: Client, alice: User) -> None:
-    """A known and an unknown address take the same queries and as many hashes, so that the time
+    """A known and an unknown address need the same queries and as many hashes, so that the time
     reveals no more than the text."""
     User.objects.create_user("gone@example.com", PASSWORD, is_active=False)
     Authenticator(alice)

@@ -35,7 +35,7 @@ def callback(make_delivery: MakeDelivery, answer: Answer, allowed_host: str) -> 
         at = at or timezone.now()
         delivery = make_delivery(**{"callback_webhook": URL, **fields})
         row = Callback.objects.get(response=answer(delivery, at=at, feedback="Use the third row."))
-        for outcome in outcomes:  # as a sender does after any failures
+        for outcome in outcomes:  # what a sender does for each attempt
             row.tries, row.lease, row.due_at = (
                 row.tries + 1,
                 uuid4(),

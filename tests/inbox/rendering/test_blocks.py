@@ -163,7 +163,7 @@ def test_fields_that_follow_each_other_are_one_list() -> None:
 
 
 def everywhere(attack: Any) -> list[Any]:
-    """Returns every block with the value in every place."""
+    """Returns blocks of every type, with the value in each member that a block can have."""
     return [
         {"type": "markdown", "title": attack, "text": attack},
         {"type": "text", "text": attack},

@@ -233,7 +233,7 @@ def assert_refused_with(answer: Any, reason: str) -> None:
 
 
 def signature_of(signer: Signer, delivery: Delivery, **changes: Any) -> Signature:
-    """Returns a signature as a checked request would hand it on."""
+    """Returns the signature that a view passes on after it has checked the request."""
     given: dict[str, Any] = {"status": "approved", "feedback": "", "edited_json": None, **changes}
     passkey = Passkey.objects.get(user=signer.user)
     return Signature(

@@ -148,7 +148,8 @@ def test_an_ended_task_accepts_nothing(state: Task.State, either: Caller) -> Non
 def test_the_messages_of_a_task_are_limited(either: Caller) -> None:
     task = either.send()
     more = either.send(taskId=task["id"])
-    add_messages(Task.objects.get(pk=task["id"]), MAX_MESSAGES - 3)  # enough with a result
+    # leaves room for the result only
+    add_messages(Task.objects.get(pk=task["id"]), MAX_MESSAGES - 3)
 
     error = either.error(METHODS[either.version]["send"], either.sending(taskId=task["id"]))
 

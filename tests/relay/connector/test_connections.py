@@ -35,7 +35,8 @@ HELLO = '{"type": "hello", "protocol": 1, "instance_id": "i-1"}'
 
 @async_to_sync
 async def knock(path: str = "/connect/v1", **headers: str) -> tuple[bool, Any]:
-    """Says whether the relay accepted the connection, and how it then closed it after a hello."""
+    """Says whether the relay accepted the connection, and what the relay sent after a hello: the
+    type of its frame, or the code with which it closed."""
     named = [(b"host", b"testserver")]
     named += [(name.encode(), value.encode()) for name, value in headers.items()]
     scope = {

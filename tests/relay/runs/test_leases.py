@@ -139,8 +139,8 @@ def test_a_late_result_is_accepted_under_the_next_lease(
 def test_a_connector_that_sends_a_long_result_is_not_cut_off(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """Sending the result takes two minutes. Until it has arrived, nothing else arrives from the
-    connector, and the connector takes no new run."""
+    """Sending the result takes two minutes. Until the result has arrived, nothing else arrives from
+    the connector, and the connector takes no new run."""
     connector = FakeConnector(key, capacity=2)
     task = ask(card, caller_key)
     frame = connector.run()

@@ -144,7 +144,7 @@ def following(caller: Caller, task_id: str, **headers: str) -> Listener:
 
 
 def is_free() -> bool:
-    """Says whether no stream has a place."""
+    """Says whether all places for streams are free."""
     return not places.places.taken
 
 

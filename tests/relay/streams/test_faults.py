@@ -144,7 +144,7 @@ def test_much_that_was_missed_comes_in_small_reads(newer: Caller, connector: Fak
 
 
 def test_a_task_that_changes_while_it_is_read_is_read_again(newer: Caller) -> None:
-    """An event that is part of the first answer must not follow it."""
+    """An event that is part of the first answer must not come again after that answer."""
     task, changes = newer.send(), iter([1, 2, 3])
     row = Task.objects.get(pk=task["id"])
 

@@ -17,7 +17,7 @@ HOUSE = Path(__file__).parents[3]
 SERVE = (
     "import django; django.setup(); from tests.stress.concurrency import actions; actions.serve()"
 )
-# The processes have read their lines before that moment.
+# The actions start after this time, in which each process reads its line.
 AHEAD_SECONDS = 0.005
 
 Order = tuple[str, dict[str, Any]]

@@ -200,7 +200,8 @@ def test_the_answer_of_a_callback_that_was_given_back_can_be_taken_back(
 def test_an_answer_that_was_sent_stays_final_when_its_callback_is_given_back(
     answered: Answered, alice: User
 ) -> None:
-    """ "Send again" resets the tries, so they do not tell whether the callback was sent before."""
+    """ "Send again" resets the tries, so the tries do not tell whether the callback was sent
+    before."""
     callback = answered()
     at = due(callback)
     settle([(claim(at=at)[0], PostResult(status_code=410))], at=at)

@@ -216,7 +216,7 @@ def test_a_secret_rotated_between_two_attempts_signs_the_second(
         assert verify_standard(request.body, request.headers, secret=each, at=later)
 
 
-# Where it may go, and what it needs ---------------------------------------------------------------
+# Where a callback may go, and what it needs -------------------------------------------------------
 
 
 def test_an_address_taken_off_the_list_is_a_failed_attempt_and_tried_again(

@@ -138,7 +138,8 @@ class World:
         assert eventually(lambda: self.logs.count(" ready.") > so_far, seconds=60), self.logs
 
     def start_unready_worker(self) -> None:
-        """Starts a worker and does not wait, because it is not ready before it has a broker."""
+        """Starts a worker and does not wait for it, because a worker without a broker is never
+        ready."""
         self._start(*WORKER.split(), "prefork" if self.redis_url else "threads")
 
     def start_beat(self) -> None:

@@ -90,8 +90,8 @@ def test_deliveries_continue_while_a_large_table_migrates(
 
 
 def _as_a_process_of_0_1(server: psycopg.Connection[Any], pk: Any) -> sql.Composed:
-    """Returns the statement that delivers as often as its parameter says. It names the columns of
-    version 0.1."""
+    """Returns the statement that delivers as often as its parameter says. The statement names the
+    columns of version 0.1."""
     columns = [
         name
         for (name,) in server.execute(
@@ -124,7 +124,8 @@ def _newest() -> Any:
 
 
 def _migrate(server: psycopg.Connection[Any], *, data: Path) -> subprocess.Popen[bytes]:
-    """Migrates in a process of its own. It keeps Python busy, and this process measures."""
+    """Migrates in another process. A migration keeps Python busy, and this process has to
+    measure."""
     info = server.info
     url = f"postgresql://{info.user}:{info.password}@{info.host}:{info.port}/{info.dbname}"
     environment = clean_environment(DATABASE_URL=url, WAKE_DEV="1", WAKE_DATA=str(data))

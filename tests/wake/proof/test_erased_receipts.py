@@ -1,4 +1,4 @@
-"""A receipt stays valid after its content was erased, and then confirms no guess of it."""
+"""A receipt stays valid after its content was erased, and then confirms no guess of the content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A receipt comes with the proof that it is in the log, for those who ask for it."""
+"""On request, a receipt comes with the proof that the receipt is in the log."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def tables_with(text: str) -> set[str]:
 
 
 def stored(model: Any, column: str) -> str:
-    """Returns that column of the only row as it is stored."""
+    """Returns the stored value of this column in the only row."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {column} FROM {model._meta.db_table}")  # noqa: S608 - our names
         ((value,),) = cursor.fetchall()

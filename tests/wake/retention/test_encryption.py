@@ -356,7 +356,7 @@ def test_unreadable_answers_do_not_delay_a_poll_without_workers(
     assert caller.poll(many_unreadable)["status"] == "rejected"
 
 
-# Whether it may start -----------------------------------------------------------------------------
+# Whether the server may start ---------------------------------------------------------------------
 
 
 def test_content_is_not_encrypted_without_a_key(encrypting: Any) -> None:

@@ -106,8 +106,8 @@ def test_pages_are_compressed_and_the_protocol_is_not(
 
 
 def test_an_answer_without_a_body_stays_empty(live_server: LiveServer, alice: User) -> None:
-    """A browser closes a connection on which bytes follow a 204, and sometimes reads them as its
-    next answer."""
+    """If bytes follow a 204, a browser closes the connection, or reads the bytes as the next
+    answer."""
     browser = Client()
     browser.force_login(alice)
     cookie = browser.cookies[project.SESSION_COOKIE_NAME]

@@ -1,4 +1,5 @@
-"""Notes and cosignatures have the bytes of their specifications, and others are refused."""
+"""Notes and cosignatures have the bytes that their specifications define. Any other bytes are
+refused."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def private() -> Ed25519PrivateKey:
 def test_a_key_of_the_go_project_is_read() -> None:
     text = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
 
-    key = VerifierKey.parse(text)  # golang.org/x/mod/sumdb/note has it in its documentation
+    key = VerifierKey.parse(text)  # from the documentation of golang.org/x/mod/sumdb/note
 
     assert (key.name, str(key)) == ("PeterNeumann", text)
 

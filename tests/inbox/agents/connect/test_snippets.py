@@ -123,7 +123,7 @@ def test_a_node_program_that_is_imported_asks_nothing(copied: Copied, node: str)
 
 
 class Away(ThreadingHTTPServer):
-    """Redirects every request to itself under another name, and records the keys that it gets."""
+    """Redirects every request to another name of this server, and records the keys that arrive."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _SendsAway)

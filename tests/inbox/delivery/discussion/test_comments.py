@@ -21,7 +21,8 @@ from tests.types import Answer, MakeDelivery
 from wake import retention
 from wake.models import Callback, Delivery
 
-pytestmark = pytest.mark.usefixtures("alice")  # Bob would otherwise be alone, and could not discuss
+# Bob needs a second person in the team for a discussion
+pytestmark = pytest.mark.usefixtures("alice")
 
 WORDS = "The second figure looks wrong to me."
 

@@ -144,7 +144,7 @@ def linked(bob: User, slack: Slack) -> Channel:
 def notify_bob(
     slack: Slack, linked: Channel, make_delivery: MakeDelivery
 ) -> Callable[..., Delivery]:
-    """Delivers something and reports it to Bob in Slack."""
+    """Makes a delivery, and reports the delivery to Bob in Slack."""
 
     def make(**fields: Any) -> Delivery:
         fields = {"type": "question", "headline": "Ship 2.4?", **fields}

@@ -26,7 +26,7 @@ def new_key() -> ec.EllipticCurvePrivateKey:
 
 @dataclass
 class Browser:
-    """Subscribes with keys of its own, and reads the messages to it."""
+    """Subscribes with keys of its own, and decrypts the messages that it gets."""
 
     endpoint: str
     key: ec.EllipticCurvePrivateKey = field(default_factory=new_key)

@@ -51,7 +51,7 @@ def test_a_host_is_resolved_when_a_push_is_sent_and_not_before(
     """The creator of a config learns nothing about what host names resolve to on this server. The
     address is checked when a push is sent, because DNS may have changed since."""
     looked_up: list[Any] = []
-    # No name server may be asked in a test, and the look-up could be anywhere.
+    # A test may not ask a name server, and any module could make the look-up.
     monkeypatch.setattr(socket, "getaddrinfo", lambda *asked, **_: looked_up.append(asked))
     dns = FakeDns(["10.0.0.1"], ["93.184.216.34", "169.254.169.254"])
 

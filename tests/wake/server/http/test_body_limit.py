@@ -187,7 +187,8 @@ def test_a_connection_that_announces_far_too_much_is_closed() -> None:
 
 
 def test_a_large_body_is_drained_although_its_limit_is_large(settings: Any) -> None:
-    """Otherwise a client that sends the whole body before it reads would never see the answer."""
+    """A client may send its whole body before it reads anything. Without draining, this client
+    would never see the answer."""
     settings.WAKE_MAX_BLOB_BYTES = MAX_DRAINED_BYTES + 1
     body = b"x" * (MAX_DRAINED_BYTES + 2)
 

@@ -162,7 +162,7 @@ def test_a_server_that_runs_as_root_warns(
         (os, "execv", Mock(side_effect=SystemExit)),
         (up, "_disconnect", lambda: None),
     ):
-        # The command would change the process of the tests, and replace it.
+        # Without stand-ins, the command would replace the process that runs the tests.
         monkeypatch.setattr(owner, name, stand_in)
 
     with pytest.raises(SystemExit):
