@@ -79,7 +79,7 @@ def _has_the_database(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Marks the tests to which a second database would show nothing new: those that pytest-django
     keeps from the database, and those of ON_ONE_DATABASE. Puts slow tests first, so that no worker
-    begins a long one when the others are done."""
+    begins a long test when the other workers are done."""
     for item in items:
         # The tests of database/ also look at the connection itself.
         is_without = not _has_the_database(item) and not item.nodeid.startswith("tests/database/")
@@ -110,5 +110,6 @@ def _steady_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stops readings of the database's clock. Reading the clock would count as a query of the test.
     A slow reading would also leave `database_now` behind the test's `timezone.now`."""
     offset = clock.microseconds(timezone.now()) - clock.ticks()
-    monkeypatch.setattr(clock, "_last", clock._Reading(offset, clock.ticks()))  # read just now,
-    monkeypatch.setattr(clock, "FRESH_SECONDS", inf)  # and never again
+    # the clock was read just now
+    monkeypatch.setattr(clock, "_last", clock._Reading(offset, clock.ticks()))
+    monkeypatch.setattr(clock, "FRESH_SECONDS", inf)  # and is not read again

@@ -28,8 +28,8 @@ DIALECT = re.compile(
     r"|\bis said to be\b|\bto be had\b|\blets? somebody in\b",
     re.IGNORECASE,
 )
-# The allowed uses of the word: the account that owns nothing on a Unix system, a stored value, and
-# an old label.
+# Allowed in spite of a word: the account that owns nothing on a Unix system, a stored value, and an
+# old label.
 ALLOWED = re.compile(
     r"nobody@|nobody:|Actor\(\"nobody\"|If nobody answers, it assumes", re.IGNORECASE
 )

@@ -26,7 +26,8 @@ JS_TEXT = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`")
 
 
 def shapes_in(text: str) -> list[str]:
-    """Returns the sentences of the text that have such a shape. A label of one word has none."""
+    """Returns the sentences of the text that have such a shape. A label of one word has no such
+    shape."""
     return [
         sentence
         for sentence in (" ".join(part.split()) for part in SENTENCE_END.split(text))

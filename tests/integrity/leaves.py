@@ -14,7 +14,8 @@ from inbox.rendering.shapes import moment, words
 from pages.characters.invisible import reveal, reveal_value
 from tests.integrity.values import KINDS, OF_BLOCKS, OF_SHAPES
 
-# These values are names of kinds. A person sees the figures in the drawing of the chart.
+# A page does not print these values, because they name kinds: a person sees the kind in how the
+# page draws a block, a chart or a field.
 KNOWN = [*KINDS, "image", "line", "bar", "long", "number", "boolean"]
 _BLANKS = re.compile(r"\s+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d\d\d)")

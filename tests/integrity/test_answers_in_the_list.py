@@ -92,8 +92,8 @@ def test_a_new_version_is_read_before_it_is_approved(
 def test_a_list_that_is_older_than_the_new_version_approves_nothing(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
-    """The response is then the page of the new version, with the form for the answer to the old
-    one, and not a list."""
+    """The server then returns the page of the new version, and no list. The page has the form for
+    the answer that was given to the old version."""
     first = make_delivery(headline="Send 10 letters")
     make_delivery(headline="Send 90,000 letters", supersedes=first.pk)
 

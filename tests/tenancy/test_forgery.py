@@ -75,7 +75,7 @@ def test_the_protocol_sees_no_cookie(
     for address in addresses.OF_PROTOCOL:
         with subtests.test(address.route):
             path = address.path_to_nothing()
-            cache.clear()  # otherwise the limit of bad keys would answer
+            cache.clear()  # so that the limit of bad keys does not answer
             for method in ["get", *UNSAFE]:
                 answer, known = getattr(browser, method)(path), getattr(nobody, method)(path)
                 assert (answer.status_code, answer.headers) == (known.status_code, known.headers)

@@ -139,7 +139,7 @@ def test_ids_of_another_team_in_queries_and_forms_have_no_effect(
 
 
 def of_teams(rows: dict[str, Any]) -> dict[str, Any]:
-    """Returns the rows without what these forms may change about the person who sends them."""
+    """Returns the rows, without the values that these forms may change for their sender."""
     own = {
         "AuditEvent",
         "Preferences",

@@ -47,7 +47,7 @@ def test_neither_events_nor_chain_entries_can_be_changed_or_removed(
 
 
 def test_nothing_is_added_to_a_chain_of_version_0_2(chained_event: AuditEvent) -> None:
-    """If a sweep of version 0.2 still runs, it fails here, and the log takes the events instead."""
+    """A sweep of version 0.2 that still runs fails here. Its events go to the log instead."""
     assert _refused(
         "INSERT INTO accounts_auditseal (event_id, chain, position, hash, sealed_at)"
         " SELECT event_id + 1, chain, position + 1, hash, sealed_at FROM accounts_auditseal"

@@ -1,4 +1,4 @@
-"""Rate limits apply to requests that have no row (docs/protocol.md, Limits; docs/reliability.md,
+"""Rate limits apply to requests that store no row (docs/protocol.md, Limits; docs/reliability.md,
 Other promises, 12)."""
 
 from __future__ import annotations

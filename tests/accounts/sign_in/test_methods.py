@@ -26,7 +26,7 @@ from tests.fixtures.people import PASSWORD as HER_PASSWORD
 from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person
 
-__all__ = ["secret"]  # a fixture
+__all__ = ["secret"]  # pytest finds this fixture by its name in the module
 
 
 def methods(client: Client) -> tuple[str, ...]:

@@ -110,7 +110,8 @@ def test_a_new_person_enters_their_details_and_is_signed_in(link: str, team: Tea
 def test_the_owner_of_a_known_address_signs_in_first(
     alices: Person, mallory: User, team: Team
 ) -> None:
-    """docs/decisions/0035-joining-signs-in.md"""
+    """Joining signs in only a person whose address is new
+    (docs/decisions/0035-joining-signs-in.md)."""
     gone = User.objects.create_user("gone@example.com", PASSWORD, is_active=False)
     answers = []
     for user in (mallory, gone):

@@ -1,5 +1,5 @@
-"""The pictures of a delivery are in their place at once, come from our origin, and are larger by a
-link."""
+"""The pictures of a delivery are in their place at once and come from our origin. A link shows each
+of them larger."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_or_it_is_one_message(either: Caller) -> None:
         only, *rest = either.stream(SEND[either.version], sent)
         if not rest:
             break
-        # On a busy machine the command took longer than the stream waits with the task.
+        # On a busy machine, the command took longer than the stream waits before it sends the task.
         assert kind_of(only) == "task"
 
     assert rest == []

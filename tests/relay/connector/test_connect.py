@@ -173,7 +173,8 @@ def test_a_run_ends_in_the_reported_state(
 def test_a_result_that_cannot_be_stored_fails_its_run(
     card: Card, caller_key: CallerKey, key: ApiKey, result: dict[str, Any]
 ) -> None:
-    """Otherwise the connector would send the result again forever."""
+    """If the relay refused the result instead, the connector would send the result again,
+    forever."""
     connector = FakeConnector(key)
     task = ask(card, caller_key)
     frame = {"type": "result", **of(connector.run()), **result}

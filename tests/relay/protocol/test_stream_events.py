@@ -1,4 +1,5 @@
-"""A stream carries the events of a task. Each has its id, and an artifact may come in pieces."""
+"""A stream carries the events of a task. Each event has an id, and an artifact may come in
+pieces."""
 
 from __future__ import annotations
 

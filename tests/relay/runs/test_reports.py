@@ -141,7 +141,8 @@ def test_a_large_file_in_pieces_is_stored_outside_its_row(
 def test_a_result_above_the_limit_fails_its_run_and_stores_no_artifact(
     task: Task, connector: FakeConnector, frame: Frame
 ) -> None:
-    """Otherwise the connector would send the result again forever."""
+    """If the relay refused the result instead, the connector would send the result again,
+    forever."""
     connector.send_frame("progress", **of(frame), **piece(*["x"] * 600))
     result_artifacts = [piece("new", name="b")["artifact"], piece(*["x"] * 600)["artifact"]]
 

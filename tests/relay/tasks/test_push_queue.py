@@ -27,7 +27,7 @@ State = Task.State
 
 @pytest.fixture
 def asked(card: Card, caller_key: CallerKey) -> Callable[..., Task]:
-    """Creates tasks with so many push configs."""
+    """Creates tasks with this many push configs."""
 
     def ask_with(configs: int = 1, **more: Any) -> Task:
         task = ask(card, caller_key, at=timezone.now())

@@ -119,8 +119,8 @@ def test_the_reason_may_be_left_out(body: Any, caller: AgentClient) -> None:
 
 
 def test_an_empty_chunked_body_has_no_reason(caller: AgentClient) -> None:
-    """A withdrawal without a Content-Length used to get a 400, and a withdrawal with a
-    Content-Length a 200."""
+    """A withdrawal without a Content-Length used to get a 400, although an empty body is
+    allowed."""
     chunked: dict[str, Any] = {
         "wsgi.input": io.BytesIO(),
         "wsgi.input_terminated": True,

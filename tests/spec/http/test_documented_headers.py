@@ -1,4 +1,4 @@
-"""The OpenAPI document names each header that an answer has beside the ordinary ones, and the
+"""The OpenAPI document names each header that an answer has besides the ordinary headers, and the
 server sends each header that the document names."""
 
 from __future__ import annotations

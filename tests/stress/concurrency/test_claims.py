@@ -139,7 +139,7 @@ def test_a_claim_in_time_against_claims_after_the_end(processes: Processes, gate
 
 
 def test_claims_while_the_time_runs_out(processes: Processes, gate: Gate) -> None:
-    """The end passes about when the processes begin."""
+    """The time for a claim ends at about the moment when the processes begin."""
     for number in range(ROUNDS):
         ahead = timedelta(milliseconds=number)
         delivery = approved(processes)

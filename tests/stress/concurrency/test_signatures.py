@@ -48,7 +48,8 @@ def test_of_two_requests_with_one_signature_one_counts(
 
         assert Response.objects.get(delivery=delivery).place == "passkey"
         assert UsedChallenge.objects.count() == used + 1
-        # A request that comes too late finds the answer, or its challenge used up.
+        # A request that comes too late finds that there is an answer, or that its challenge is used
+        # up.
         assert {answer.status_code for answer in answers} <= {303, 422}
         assert 303 in {answer.status_code for answer in answers}
 

@@ -31,7 +31,8 @@ def test_a_sample_goes_to_people(
 
 
 def test_the_same_content_stays_in_the_sample_for_a_day(make_delivery: MakeDelivery) -> None:
-    """Otherwise an agent could deliver the same content again until a rule approves it."""
+    """With a new draw for each delivery, an agent could repeat the same content until a rule
+    approves it."""
     noon = datetime(2026, 5, 4, 12, tzinfo=UTC)
     headlines = [f"Question {number}" for number in range(40)]
 

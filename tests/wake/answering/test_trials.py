@@ -142,7 +142,8 @@ def test_some_deliveries_are_for_people_alone(
 def test_a_revision_is_for_people(
     make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
-    """Otherwise an agent could send a rejected delivery again until a rule approves it."""
+    """If rules answered revisions, an agent could send a rejected delivery again until a rule
+    approves it."""
     first = make_delivery()
     answer(first, "rejected")
     make_answering_rule(on=True)

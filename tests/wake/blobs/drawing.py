@@ -43,7 +43,7 @@ def photograph() -> bytes:
 
 
 def chatty_png() -> bytes:
-    """Returns a PNG with texts, and a page behind its end."""
+    """Returns a PNG with texts, and with HTML after its end."""
     texts = PngImagePlugin.PngInfo()
     texts.add_text("Comment", "a-comment")
     texts.add_text("Long", "z" * 500, zip=True)
@@ -107,7 +107,7 @@ def jpeg_with_scans(count: int) -> bytes:
 
 
 def stereo_photograph() -> bytes:
-    """Returns a JPEG with a second picture behind it, as telephones write them."""
+    """Returns a JPEG with a second picture after its end, as phones write such files."""
     file = BytesIO()
     first, second = (Image.new("RGB", (30, 20), shade) for shade in ("white", "black"))
     first.save(file, "MPO", save_all=True, append_images=[second])

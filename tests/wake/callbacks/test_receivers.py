@@ -1,5 +1,5 @@
-"""Receivers break off, or fail for long and return (docs/reliability.md, Other promises, 2 and
-5)."""
+"""Receivers break a connection off, or fail for hours and then work again (docs/reliability.md,
+Other promises, 2 and 5)."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def lines() -> Iterator[io.StringIO]:
 def fail(
     request: pytest.FixtureRequest, alice: User, make_delivery: MakeDelivery
 ) -> Callable[..., None]:
-    """Makes a failure whose own words quote the content, at least on one of the databases."""
+    """Causes an error whose message quotes the content, at least on one of the databases."""
 
     def name_twice() -> None:
         for _ in range(2):

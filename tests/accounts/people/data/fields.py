@@ -31,7 +31,7 @@ REMOVED = {
     "inbox.Reminder": "user",
     "wake.Draft": "user feedback edited_json",
 }
-# Columns of rows that stay. A number, null or nothing replaces the person there.
+# Columns of rows that stay. In these columns, a number, null or an empty value replaces the person.
 REPLACED = {
     "accounts.Absence": "deputy",
     "accounts.ApiKey": "issued_by",

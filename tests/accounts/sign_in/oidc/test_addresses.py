@@ -34,7 +34,7 @@ OTHER_DOMAINS = [
 OTHER_PEOPLE = [
     "\uff4eora@corp.example",  # full-width n
     "\u24dd\u24de\u24e1\u24d0@corp.example",  # in circles
-    "no\u0072\u0301a@corp.example",  # NFKC composes it
+    "no\u0072\u0301a@corp.example",  # NFKC makes one letter of these two characters
 ]
 
 

@@ -212,7 +212,7 @@ def test_an_irreversible_action_opens_wake(
 def test_an_old_message_answers_no_irreversible_action(
     slack: Slack, notify_bob: Callable[..., Delivery]
 ) -> None:
-    """Only a version without this rule sent these buttons."""
+    """An earlier version sent these buttons for irreversible actions, too."""
     delivery = notify_bob()
     Delivery.objects.filter(pk=delivery.pk).update(irreversible=True)
 

@@ -91,7 +91,7 @@ async def main(agent: str, key: str, webhook: str, credentials: str) -> dict[str
 
 
 async def _list_and_delete(http: httpx.AsyncClient, url: str, task_id: str) -> list[str]:
-    """The SDK's client has no such methods, but the SDK has their requests."""
+    """The SDK's client has no methods for these two requests, but the SDK defines the requests."""
     request = ListTaskPushNotificationConfigRequest(
         id=5, params=ListTaskPushNotificationConfigParams(id=task_id)
     )
