@@ -1,4 +1,5 @@
-"""A person changes the values that an agent proposes on the delivery's page, without the editor."""
+"""On the delivery's page, a person changes the values that an agent proposes, without the
+editor."""
 
 from __future__ import annotations
 

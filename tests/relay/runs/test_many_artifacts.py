@@ -104,8 +104,8 @@ def test_pieces_are_pushed_as_they_came_in_1_0_and_with_the_end_in_0_3(
 def test_a_result_takes_the_same_statements_for_any_number_of_artifacts(
     card: Card, caller_key: CallerKey, connector: FakeConnector
 ) -> None:
-    """Each artifact used to take a dozen statements under the lock of the agent, which its
-    deliveries need."""
+    """Each artifact used to take a dozen statements under the lock of the agent. The agent's
+    deliveries wait for this lock."""
     counted = []
     for number in (10, 100):
         task = ask(card, caller_key)

@@ -1,5 +1,5 @@
-"""Deliveries of a rule share an assignment on PostgreSQL, and each has the people of its moment
-(docs/decisions/0064-deliveries-share-their-assignment.md)."""
+"""On PostgreSQL, deliveries of a rule share an assignment. Each has the people of the moment when
+it arrived (docs/decisions/0064-deliveries-share-their-assignment.md)."""
 
 from __future__ import annotations
 

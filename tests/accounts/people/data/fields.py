@@ -1,5 +1,5 @@
-"""Lists what a removal of an account does to each column that names a person or could hold a name
-or an address, and which models the download of a person contains."""
+"""Lists what a removal of an account does to each column that names a person, or could hold a name
+or an address. Also lists which models the download of a person contains."""
 
 from __future__ import annotations
 

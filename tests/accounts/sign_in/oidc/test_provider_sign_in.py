@@ -1,4 +1,4 @@
-"""People sign in with an account at a provider, with or without a password as well."""
+"""People sign in with an account at a provider, whether they also have a password or not."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ def test_a_session_that_ends_is_noticed_without_an_event(
 def test_a_look_that_finds_nothing_new_tells_nothing(
     alices: Person, make_delivery: MakeDelivery, team: Team
 ) -> None:
-    """SQLite only shows that its file has changed."""
+    """On SQLite, a look shows that the file has changed, and not what has changed."""
     make_delivery()
 
     def wake() -> None:
