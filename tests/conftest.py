@@ -32,8 +32,9 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("wake")
 
-# Without this line, jsonschema would compile 39 grammars for formats of IRIs, which no schema here
-# has. Compiling these grammars took a third of the time in which a process collects the tests.
+# Without this line, jsonschema would compile 39 grammars for formats of IRIs. No schema here has
+# such a format. Compiling these grammars took a third of the time in which a process collects the
+# tests.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 # The collector is off until all tests are collected. Imported modules are never freed, and the

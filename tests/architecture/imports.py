@@ -67,8 +67,8 @@ def _without_loops(graph: Graph) -> Graph:
 
 
 def knots(graph: Graph) -> list[list[str]]:
-    """Returns the strongly connected components with more than one node, which all import each
-    other, directly or through others."""
+    """Returns the groups of nodes in which each node imports all others, directly or through other
+    nodes."""
     reached = {node: _reachable(graph, node) for node in graph}
     components = {
         tuple(sorted(other for other in reached[node] if node in reached[other])) for node in graph

@@ -52,7 +52,7 @@ NAMES_OF_OTHERS = {
     *("confusable_homoglyphs", "SpoofChecker", "max_waiting"),  # alternatives in docs/decisions
     "log_error_verbosity",  # a setting of PostgreSQL
     "claude_desktop_config",  # a file of another program
-    *("is_global", "is_private"),  # properties of ipaddress, which Wake avoids
+    *("is_global", "is_private"),  # two properties of ipaddress that Wake avoids
 }
 
 PYTHON = [*SOURCES, *sorted(CLIENT.rglob("*.py")), *TESTS]

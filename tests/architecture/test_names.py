@@ -16,7 +16,7 @@ pytestmark = pytest.mark.once
 CLIENT_SOURCES = sorted(CLIENT.rglob("*.py"))
 # Django finds a command by its module, and every command has the class name Command.
 FOUND_BY_MODULE = {"Command"}
-# These classes are the JSON objects of the protocol, so they have its words.
+# These classes are the JSON objects of the protocol, so the classes have the words of the protocol.
 WORDS_OF_THE_PROTOCOL = "wake/wire.py"
 # Remove a pair from this list when the two become a single class, or when one of them gets another
 # name.

@@ -76,8 +76,8 @@ def run_hook(
 
 @contextmanager
 def answering(*answers: tuple[int, str, str]) -> Iterator[str]:
-    """Serves these answers in turn, and then repeats the last one. Each is a status, a media type
-    and a body. Yields the origin."""
+    """Serves these answers in turn, and then repeats the last one. Each answer is a status, a media
+    type and a body. Yields the origin."""
     left = list(answers)
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,7 +1,7 @@
 """A page names every character that a reader cannot see, and marks letters that look like others.
 
 A blank of Braille, a hieroglyph's control or a no-break space in a command used to have no mark,
-and a host with a Cyrillic letter had one only in links.
+and a host with a Cyrillic letter had a mark only in links.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 outcome, including no answer in time, denies the call and gives the reason.
 
 Each test starts the hook as Claude Code does (https://code.claude.com/docs/en/hooks, read on
-2026-11-25): a status of 2 blocks, any other failure and an empty output let the call through.
+2026-11-25): a status of 2 blocks the call, but any other failure or an empty output lets the call
+through.
 """
 
 from __future__ import annotations

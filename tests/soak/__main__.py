@@ -4,7 +4,7 @@ docs/reliability.md.
 An hour of load is scaled down to SOAK_SECONDS (default 300). The scenarios start their own
 PostgreSQL and Redis. Only the fuzzing does not: it runs on SQLite, and on the PostgreSQL that
 DATABASE_URL names, or else on one at 127.0.0.1:5432. If scenarios are named as arguments, only
-those are run.
+these scenarios are run.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def test_no_page_accepts_a_form_of_another_site(
 
 @pytest.mark.parametrize("token", ["", "x" * 64])
 def test_a_form_with_the_csrf_token_is_accepted(browser: Client, token: str) -> None:
-    """Otherwise a server that refuses everything would pass the test above."""
+    """Without this test, a server that refuses everything would pass the test above."""
     browser.get("/settings/profile/")
     ours = browser.cookies[settings.CSRF_COOKIE_NAME].value
 

@@ -80,7 +80,7 @@ def test_objects_of_another_team_are_a_404(
 def test_objects_of_the_own_team_are_found(
     alices: Person, ours: TeamData, subtests: pytest.Subtests
 ) -> None:
-    """Otherwise an address that leads nowhere would pass the test above."""
+    """Without this test, an address that leads nowhere would pass the test above."""
     for address in addresses.WITH_AN_OBJECT:
         if address.route in ELSEWHERE:
             continue

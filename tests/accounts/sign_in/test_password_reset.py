@@ -38,7 +38,7 @@ def link_in_the_mail() -> str:
 
 
 def open_link(client: Client) -> str:
-    """Returns the address of the form, which no longer has the token."""
+    """Returns the address of the form. This address no longer has the token."""
     path: str = client.get(link_in_the_mail())["Location"]
     return path
 

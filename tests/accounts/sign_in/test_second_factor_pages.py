@@ -69,7 +69,7 @@ def test_password_and_code_lead_to_the_requested_page(client: Client, secret: st
 
 
 def test_the_requested_page_is_not_stored_in_plain_text(client: Client, secret: str) -> None:
-    """The requested page may be the link of an invitation, which is a secret."""
+    """The requested page may be the link of an invitation, and such a link is a secret."""
     way = "/join/wk_join_" + "0" * 36 + "/"
     write_password(client, next=way)
 

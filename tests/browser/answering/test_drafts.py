@@ -1,5 +1,6 @@
 """A typed answer survives a lost connection, a reload and a new sign-in. The answer is sent once.
-It is removed from the device when the server has stored it, or when the person signs out."""
+The typed answer is removed from the device when the server has stored it, or when the person signs
+out."""
 
 from __future__ import annotations
 

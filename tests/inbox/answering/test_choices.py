@@ -169,7 +169,8 @@ TOLD = {**OPEN, "name": "told", "label": "Tell whom?", "multiple": True}
 def test_an_approval_from_a_row_needs_a_recommended_option(
     alices: Person, make_delivery: MakeDelivery, blocks: list[Any], words: str
 ) -> None:
-    """This approval used to be sent with a choice of null, which docs/protocol.md excludes."""
+    """This approval used to be sent with a choice of null. docs/protocol.md excludes such a
+    choice."""
     delivery = make_delivery(details_json=of(*blocks))
 
     answer = alices.answer(delivery, "approved")

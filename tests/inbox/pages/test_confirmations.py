@@ -1,4 +1,5 @@
-"""A page asks before an action that cannot be undone, or that stops what others use."""
+"""A page asks before an action that cannot be undone, or that stops something that other people
+use."""
 
 from __future__ import annotations
 

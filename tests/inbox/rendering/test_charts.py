@@ -1,4 +1,5 @@
-"""Charts are drawn by the server from any numbers that an axis can show; others stay JSON."""
+"""The server draws charts of all numbers that an axis can show. A chart with other numbers stays
+JSON."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from wake.responses import NeedsPasskey, respond
 
 @pytest.fixture
 def of_rule(alice: User, make_rule: MakeRule, make_delivery: MakeDelivery) -> Delivery:
-    """Returns a short delivery, which the list and Slack would otherwise answer."""
+    """Returns a delivery that is short enough for the list and for Slack."""
     make_rule(people=[alice], needs_signature=True, must_wait=True)
     return make_delivery()
 

@@ -16,7 +16,7 @@ from tests.types import MakeDelivery
 pytestmark = [pytest.mark.slow, pytest.mark.once]
 
 COMMAND = "rm \u05d0 123 \u05d1 45 /x"
-# Returns the left edges of the characters of the command, which may be in several elements.
+# Returns the left edges of the characters of the command. The command may be in several elements.
 EDGES = """(element, command) => {
   const nodes = document.createTreeWalker(element, NodeFilter.SHOW_TEXT), places = []
   while (nodes.nextNode())

@@ -168,7 +168,7 @@ def test_each_agent_continues_independently(post: Post, agent: Agent, caller_key
 
 
 def test_a_caller_cannot_impersonate_another(post: Post, team: Team) -> None:
-    """Otherwise any caller that knows of the task could push other content first."""
+    """Without this check, any caller that knows of the task could push other content first."""
     _, another = callers.mint(team, name="Somebody else", by=SYSTEM)
     theirs = post({"task": ended()}, Authorization=f"Bearer {another}").json()
 

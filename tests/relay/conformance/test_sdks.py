@@ -69,7 +69,8 @@ def test_an_official_sdk_calls_an_agent(peer: str, relay: Relay, receiver: Recei
 def test_an_official_sdk_follows_a_task_through_the_death_of_the_server(
     peer: str, how: signal.Signals, relay: Relay
 ) -> None:
-    """The server is killed, or restarted as in an upgrade. Both end its connections."""
+    """The server is killed, or restarted as in an upgrade. A kill and a restart both end the
+    server's connections."""
 
     def end_the_server() -> None:
         for pid in relay.up.pids("granian"):

@@ -1,4 +1,4 @@
-"""Each version has one written form, and reading it returns the same message."""
+"""Each version has one written form of a message. Reading this form returns the same message."""
 
 from __future__ import annotations
 

@@ -67,8 +67,8 @@ def test_a_lease_belongs_to_the_connector_that_names_it(
 def test_a_lease_that_another_connector_had_since_is_not_resumed(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """Otherwise the returning connector would renew the lease forever, although nothing is heard
-    from its command."""
+    """If the lease were resumed, the returning connector would renew it forever, although nothing
+    is heard from the command."""
     lost = FakeConnector(key, machine="laptop")
     task = ask(card, caller_key)
     old = lost.run()

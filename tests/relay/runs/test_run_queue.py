@@ -314,7 +314,8 @@ def test_a_late_disconnect_does_not_take_a_reconnected_connector_offline(
 def test_a_task_fails_after_three_losses_even_if_the_connector_returns_at_once(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """Otherwise a run that kills its connector would repeat forever and block the others."""
+    """Without this limit, a run that kills its connector would repeat forever and block the other
+    runs."""
     connector = FakeConnector(key)
     task = ask(card, caller_key)
     for _ in range(3):

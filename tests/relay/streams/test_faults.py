@@ -70,7 +70,7 @@ def test_a_send_that_is_held_back_waits_for_a_database_that_is_away(
 
 @pytest.mark.usefixtures("looks_often")
 def test_a_look_that_fails_is_repeated(newer: Caller) -> None:
-    """Otherwise no stream of this process would hear anything again."""
+    """If the look were not repeated, no stream of this process would hear anything again."""
     task = newer.send()
 
     @async_to_sync

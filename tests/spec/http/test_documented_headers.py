@@ -46,7 +46,7 @@ class Observer:
             content_type="application/json",
             headers={**self.caller.headers, **headers},
         )
-        # Views of DRF send Allow with every answer, which says nothing new except with a 405.
+        # Views of DRF send Allow with every answer. The header says something new only with a 405.
         ordinary = set() if answer.status_code == 405 else {"Allow"}
         sent = {header for header in HEADERS if header in answer.headers} - ordinary
         self.sent[name, str(answer.status_code)].append(sent)

@@ -153,8 +153,8 @@ def test_the_modes_are_separate(caller: AgentClient, in_test_mode: AgentClient) 
 def test_the_modes_do_not_share_idempotency_keys(
     caller: AgentClient, in_test_mode: AgentClient
 ) -> None:
-    """If a test run used the same Idempotency-Key first, no person saw the live delivery: its agent
-    got the id of the test delivery, which the live key cannot read."""
+    """If a test run used the same Idempotency-Key first, no person saw the live delivery. Its agent
+    got the id of the test delivery, and the live key cannot read that delivery."""
     headers = {"Idempotency-Key": "report-42"}
     in_test_mode.post(in_test_mode.payload(), **headers)
 

@@ -1,4 +1,4 @@
-"""Concurrent changes of one agent's keys happen once."""
+"""If the same change of an agent's keys is requested several times at once, it happens once."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def moving(rule: Rule, *, up: bool, rules_version: int, by: User) -> Callable[[]
 def test_of_two_changes_of_the_order_one_is_made(
     make_rule: MakeRule, team: Team, alice: User, bob: User
 ) -> None:
-    """Both owners saw the same list, and the second one's click would move another rule."""
+    """Both owners saw the same list, and the second owner's click would move another rule."""
     first, _, third = [make_rule(name, people=[bob]) for name in ("1", "2", "3")]
     rules_version = Team.objects.get(pk=team.pk).rules_version
 

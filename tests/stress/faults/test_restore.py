@@ -28,7 +28,8 @@ OPERATIONS = (HOME / "docs/operations.md").read_text()
 
 
 def drill(database: str) -> dict[str, str]:
-    """Returns the commands of one of the document's two code blocks, by the comment above each."""
+    """Returns the commands of one of the document's two code blocks, grouped by the comment above
+    them."""
     match = re.search(rf"The drill on {database}:\n\n```sh\n(.*?)```", OPERATIONS, re.DOTALL)
     assert match, database
     steps = re.findall(r"^# (.+)\n((?:[^#\n].*\n)+)", match[1], re.MULTILINE)

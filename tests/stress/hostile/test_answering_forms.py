@@ -59,7 +59,7 @@ Form = dict[str, list[str]]
 @st.composite
 def odd_forms(draw: st.DrawFn) -> Form:
     """Draws an answer, some of the other fields, and at most one odd text, because a form with
-    several would only be refused sooner."""
+    several odd texts would only be refused sooner."""
     form: Form = {}
     for name, values in ANSWER.items():
         form[name] = draw(st.lists(st.sampled_from(values), max_size=2))

@@ -1,4 +1,4 @@
-"""A watch looks after all of its streams, also while others notify it all the time."""
+"""A watch looks after all of its streams, also while it is notified all the time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rule compares one value in the details, which a JSON pointer names (RFC 6901)."""
+"""A rule compares one value in the details. A JSON pointer names the value (RFC 6901)."""
 
 from __future__ import annotations
 

@@ -58,9 +58,9 @@ def png_of_size(width: int, height: int, *, body: bytes = b"") -> bytes:
 
 
 def bomb() -> bytes:
-    """Returns a PNG of 250 kB that would take 250 MB. All of it is one colour.
+    """Returns a PNG of 250 kB that would take 250 MB. The whole picture is one colour.
 
-    A thousand rows are compressed once and repeated, which a full flush allows. Compressing 65,000
+    A thousand rows are compressed once, and a full flush allows repeating them. Compressing 65,000
     rows takes a second.
     """
     rows = (b"\x00" + bytes(32_000 // 8)) * 1_000
@@ -90,7 +90,7 @@ def gif_of_size(width: int, height: int, *, of: str = "canvas") -> bytes:
 
 
 def plain_webp_of_size(width: int, height: int, *, lossless: bool) -> bytes:
-    """Returns a WebP without an extended header, which claims that size."""
+    """Returns a WebP that claims that size, without an extended header."""
     webp = bytearray(drawn("WEBP", lossless=lossless))
     if lossless:
         webp[21:25] = struct.pack("<I", (width - 1) | (height - 1) << 14)

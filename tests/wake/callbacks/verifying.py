@@ -1,4 +1,4 @@
-"""Checks signatures with the client's code, which is what receivers use."""
+"""Checks signatures with the code of the client, as receivers do."""
 
 from __future__ import annotations
 

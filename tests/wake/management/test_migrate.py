@@ -27,7 +27,7 @@ LINTED_FROM = {"accounts": "0009", "inbox": "0006", "relay": "0007", "wake": "00
 
 @pytest.fixture
 def server(db: None) -> Iterator[psycopg.Connection[Any]]:
-    """Opens a connection beside Django's own, which migrates."""
+    """Opens a second connection, because Django's own connection migrates."""
     if connection.vendor != "postgresql":
         pytest.skip("about PostgreSQL")
     with psycopg.connect(

@@ -28,7 +28,7 @@ SECRET, TOKEN, WORKSPACE, MEMBER = "8f742231b10e8888abcd", "xoxb-1", "T0HOME", "
 
 
 MINUTE = timedelta(minutes=1)
-# Slack's answer repeats the message, and is longer than the part that Wake keeps of it.
+# Slack's answer repeats the message, and is longer than the part of an answer that Wake keeps.
 POSTED = json.dumps({"ok": True, "message": "x" * 9_000}, separators=(",", ":"))
 
 
