@@ -45,7 +45,7 @@ def test_a_large_index_has_groups_of_digits(leaves: list[bytes]) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "0/001",  # is not full
+        "0/001",  # this tile is not full
         "0/001.p/45",
         "0/001.p/0",
         "0/001.p/044",

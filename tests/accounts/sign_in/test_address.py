@@ -286,7 +286,8 @@ def test_an_old_address_of_another_person_by_now_is_not_taken(alices: Person, al
 
 
 def test_an_address_that_can_be_restored_is_kept(alices: Person, alice: User) -> None:
-    """If a thief could sign up with Alice's old address, she could no longer restore it."""
+    """If a thief could sign up with Alice's old address, she could no longer restore the
+    address."""
     path = link_to_undo(alices)
     thief = alices
     invitation = link_on(invite(thief))

@@ -65,7 +65,7 @@ def test_two_people_see_at_once_what_the_other_does(
     make_delivery(headline="The third")
     expect(inbox.locator(".pill")).to_have_text("Show 1 new delivery", timeout=AT_ONCE_MS)
 
-    # A colleague answers a delivery in the list,
+    # A colleague answers a delivery that the list shows.
     bobs.go(f"/deliveries/{first.pk}/")
     bobs.press("Approve")
     row = inbox.locator(f"#row-{first.pk}")
@@ -74,7 +74,7 @@ def test_two_people_see_at_once_what_the_other_does(
     now = inbox.locator(".row").evaluate_all("rows => rows.map(row => row.offsetTop)")
     assert now == places
 
-    # and one on an open page.
+    # The colleague answers another delivery while its page is open.
     delivery = go_live(bobs, f"/deliveries/{second.pk}/")
     delivery.get_by_placeholder("Message to the agent").fill("My words")
     with inbox.expect_navigation():

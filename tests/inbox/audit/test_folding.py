@@ -1,4 +1,4 @@
-"""The audit page groups events by day and folds equal ones that follow each other."""
+"""The audit page groups events by day and folds equal events that follow each other."""
 
 from __future__ import annotations
 

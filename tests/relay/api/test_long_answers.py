@@ -29,7 +29,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lowers the limits of an answer, which are 20 and 10 MB. Otherwise each of these tests would
     fill the limits several times, with tasks that are parsed, stored and written."""
     for module, name in ((artifact_selection, "LONGEST"), (task_list, "LONGEST_PAGE")):
-        monkeypatch.setattr(module, name, 7_000)  # an answer takes no limits
+        monkeypatch.setattr(module, name, 7_000)  # no argument sets the limits of an answer
 
 
 def ended(caller: Caller, key: ApiKey, *texts: str) -> str:

@@ -30,7 +30,7 @@ def published(team: Team, name: str) -> Card:
 
 @pytest.fixture
 def second(team: Team) -> Caller:
-    """Calls another agent of the team with the key of the first."""
+    """Calls another agent of the team with the key of the first agent."""
     _, text = callers.mint(team, name="research-agent-01", by=SYSTEM)
     return Caller(published(team, "summary-agent"), "1.0", text)
 

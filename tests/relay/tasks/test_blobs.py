@@ -79,7 +79,7 @@ def test_the_link_is_a_download_without_a_key_or_a_session(blob: Blob) -> None:
 
 
 def test_a_page_of_another_site_that_has_the_link_reads_the_file(blob: Blob) -> None:
-    """A page may call an agent with a caller key, and gets such links."""
+    """A page of another site may call an agent with a caller key, and then gets links to files."""
     file = Client(headers={"Origin": "https://elsewhere.example"}).get(path_of(blob))
 
     assert file["Access-Control-Allow-Origin"] == "*"

@@ -375,7 +375,7 @@ def test_a_paused_agents_running_task_can_end(
 
 
 class _Page:
-    """Lets text_of() read it like a page."""
+    """Has the content of a page, so that text_of() can read details."""
 
     def __init__(self, details: Any) -> None:
         self.content = str(details.html).encode()
