@@ -28,7 +28,7 @@ NOT_THERE = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
 
 
 def fields(data: TeamData) -> dict[str, Any]:
-    """Returns fields of all forms. They are enough for each view to carry out its action."""
+    """Returns fields of all forms, enough for each view to carry out its action."""
     return {
         "status": "approved",
         "content_hash": data.delivery.content_hash,

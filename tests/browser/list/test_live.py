@@ -74,7 +74,7 @@ def test_two_people_see_at_once_what_the_other_does(
     now = inbox.locator(".row").evaluate_all("rows => rows.map(row => row.offsetTop)")
     assert now == places
 
-    # The colleague answers another delivery while its page is open.
+    # A delivery is answered while a colleague has its page open.
     delivery = go_live(bobs, f"/deliveries/{second.pk}/")
     delivery.get_by_placeholder("Message to the agent").fill("My words")
     with inbox.expect_navigation():

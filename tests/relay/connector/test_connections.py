@@ -125,7 +125,7 @@ def test_an_idle_connector_is_woken_by_a_task_and_does_not_look_for_it(
 
 @async_to_sync
 async def idle_until(happens: Callable[[], Any], key: ApiKey) -> Any:
-    """Returns the frame that a connector gets when this happens."""
+    """Calls `happens`, and returns the frame that a connector then gets."""
     named = [(b"host", b"testserver"), (b"authorization", f"Bearer {key.text}".encode())]  # type: ignore[attr-defined]
     scope = {
         **{"type": "websocket", "path": "/connect/v1", "query_string": b"", "headers": named},
