@@ -93,8 +93,9 @@ MESSAGES = {
     ),
     "not_approved": (
         "Nothing is approved here, so nothing was used; status says how the delivery was answered. "
-        "Do not act. If it is pending, wait for the answer, then claim again. If it is superseded, "
-        "people decided about a newer version instead: claim that one if it is approved."
+        "Do not act. If it is pending, wait for the answer, then claim again. If the agent has "
+        "withdrawn it, no answer will come. If it is superseded, people decided about a newer "
+        "version instead: claim that one if it is approved."
     ),
     "digest_mismatch": (
         "The digest is not that of the content that was approved. Nothing was used. Do not act, "
@@ -105,7 +106,8 @@ MESSAGES = {
     ),
     "no_answer": (
         "The answer to this delivery is not there yet, so it has no receipt. Wait for the answer "
-        "with GET /wake/v1/response/ and its id. A gate gets the receipt of an approval only."
+        "with GET /wake/v1/response/ and its id. If the agent has withdrawn it, no answer will "
+        "come. A gate gets the receipt of an approval only."
     ),
     "no_proof": (
         "The receipt is made, and the log has no checkpoint with it yet. Ask again with proof=1 in "

@@ -146,6 +146,16 @@ def test_nothing_else_is_approved(
     assert not Claim.objects.exists()
 
 
+def test_no_one_waits_for_the_answer_to_a_withdrawn_delivery(caller: AgentClient) -> None:
+    question = Question(caller)
+    caller.withdraw(question.pk)
+
+    for refused in (question.claim(), caller.get(f"receipt/{question.pk}")):
+        assert refused.status_code == 409
+        message = refused.json()["error"]["message"]
+        assert "If the agent has withdrawn it, no answer will come." in message
+
+
 def test_an_answer_whose_hold_is_over_is_released_first(
     caller: AgentClient, answer: Callable[..., Response], age: Callable[..., None]
 ) -> None:
