@@ -177,7 +177,7 @@ def _waited(client: WakeClient, arguments: argparse.Namespace, receipt: Receipt)
 def _answers(client: WakeClient, arguments: argparse.Namespace) -> int:
     responses = client.responses(since=arguments.since)
     answers = list(responses)
-    lines = [f"{answer.delivery_id} {answer.status} {answer.feedback or ''}" for answer in answers]
+    lines = [in_one_line(answer) for answer in answers]
     if not answers:
         lines.append(
             f"No answers since {arguments.since}." if arguments.since else "No answers yet."
@@ -185,7 +185,7 @@ def _answers(client: WakeClient, arguments: argparse.Namespace) -> int:
     if responses.next_since:
         lines.append(f"next_since {responses.next_since}")
     rows = {"answers": [asdict(answer) for answer in answers], "next_since": responses.next_since}
-    show(arguments, rows, "\n".join(visible(line.rstrip()) for line in lines))
+    show(arguments, rows, "\n".join(visible(line) for line in lines))
     return ExitStatus.OK
 
 
@@ -238,6 +238,14 @@ def in_words(answer: Answer) -> str:
     if not answer.is_answered:
         lines.append(visible(f"delivery_id {answer.delivery_id}"))
     return "\n".join(lines)
+
+
+def in_one_line(answer: Answer) -> str:
+    """Returns the answer as one line of a list of answers."""
+    parts = [answer.delivery_id, answer.status, " ".join((answer.feedback or "").split())]
+    if answer.edited_content is not None:
+        parts.append(json_text(answer.edited_content))
+    return visible(" ".join(part for part in parts if part))
 
 
 def _state(answer: Answer) -> str:

@@ -12,8 +12,9 @@ from wake_client.answers import Answer, Status
 from wake_client.client import WakeClient
 from wake_client.http.flows import MAX_LONG_POLL_SECONDS
 from wake_client.shell.access import access
+from wake_client.shell.deliveries import in_one_line
 from wake_client.shell.output import ExitStatus, add_parser, guarded, progress
-from wake_client.visible_text import json_text, visible
+from wake_client.visible_text import json_text
 
 ANSWERED: tuple[Status, ...] = ("approved", "rejected", "redirected")
 EXAMPLE = """\
@@ -66,12 +67,6 @@ def _end_of(client: WakeClient) -> str | None:
 
 
 def _print(arguments: argparse.Namespace, answer: Answer) -> None:
-    if arguments.json:
-        line = json_text(asdict(answer))
-    else:
-        parts = [answer.delivery_id, answer.status, " ".join((answer.feedback or "").split())]
-        if answer.edited_content is not None:
-            parts.append(json_text(answer.edited_content))
-        line = visible(" ".join(part for part in parts if part))
+    line = json_text(asdict(answer)) if arguments.json else in_one_line(answer)
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()

@@ -18,6 +18,23 @@ def test_answers_end_with_the_next_cursor(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == f"{ID} approved\nnext_since 2026\n"
 
 
+def test_each_answer_is_a_line_with_its_words_and_its_edit(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    redirected = {
+        **APPROVED,
+        "status": "redirected",
+        "feedback": "Take\nA. \u202e",
+        "edited_content": {"choice": "A"},
+    }
+    page = {"deliveries": [redirected], "total": 1, "has_more": False, "next_since": "2026"}
+
+    assert wake(Server(ok(page)), "answers") == 0
+
+    printed = capsys.readouterr().out
+    assert printed == f'{ID} redirected Take A. ⟨U+202E⟩ {{"choice": "A"}}\nnext_since 2026\n'
+
+
 @pytest.mark.parametrize(
     ("words", "next_since", "printed"),
     [
