@@ -38,7 +38,8 @@ class Part:
 
 
 def send_digest(preferences: Preferences, waiting: Waiting, *, at: datetime) -> None:
-    """Sends three counts and the first headlines of each; raises NotTaken."""
+    """Sends three groups of deliveries, each with its count and first headlines; raises
+    NotTaken."""
     user = preferences.user
     with timezone.override(zone_of(user)):
         until = _by(waiting.until, at)

@@ -45,7 +45,7 @@ LARGE_CHART = (
     '<div class="chart-frame">{}<details class="fold"><summary>Table of {} figures</summary>{}'
     "</details></div>"
 )
-MAX_OPEN_POINTS = 200  # of all charts together; with more points, their tables are folded
+MAX_OPEN_POINTS = 200  # in all charts; with more points, their tables of figures are folded
 OPTIONS = '<div class="options"><p class="options__label" dir="auto">{}{}</p>{}<ul>{}</ul></div>'
 SEVERAL = "Any number of these:"
 OPTION = '<li><b dir="auto">{}</b>{} {}{}</li>'

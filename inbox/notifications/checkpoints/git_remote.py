@@ -16,7 +16,7 @@ from accounts.models import CheckpointSending
 from inbox.notifications.checkpoints.requests import NotSent
 
 FILE = "checkpoint"  # the newest checkpoint; the commits have the earlier ones
-BRANCH = "main"  # of a remote without commits
+BRANCH = "main"  # for a remote without commits
 SECONDS = 25.0  # for all commands together, so that the job stays below its limit
 AUTHOR = ("-c", "user.name=Wake", "-c", "user.email=wake@localhost", "-c", "commit.gpgSign=false")
 # A worker has no terminal to ask for a password. Variables that the operator has set take

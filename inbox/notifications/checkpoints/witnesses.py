@@ -16,7 +16,7 @@ from accounts.models import CheckpointSending, LogCheckpoint
 from inbox.notifications.checkpoints.requests import NeverArrives, NotSent, check_arrived, post
 from wake.callbacks.http_client import PostResult
 
-MAX_DIGITS = 18  # as many as a BIGINT always has
+MAX_DIGITS = 18  # a BIGINT holds every number of 18 digits
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from diff_match_patch import diff_match_patch
 
-STEPS = 150_000  # take about 80 ms
+STEPS = 150_000  # this many steps take about 80 ms
 
 
 class StepBudget:
