@@ -6,7 +6,7 @@ from django.urls import path
 from relay.api import views as api_views
 from relay.cards import views as card_views
 
-CARDS = [".well-known/agent-card.json", ".well-known/agent.json"]  # the second one is for A2A 0.3
+CARDS = [".well-known/agent-card.json", ".well-known/agent.json"]  # the second path is for A2A 0.3
 
 urlpatterns = [
     # Each path is routed both with and without a slash, because a client that follows a redirect

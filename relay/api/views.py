@@ -96,8 +96,9 @@ def _send_from_cache(
     request: HttpRequest, handle: str, name: str, value: Any, *, size: int
 ) -> HttpResponse | None:
     """Sends a message with the card and the caller that this process remembers. Returns None if
-    this process does not remember them, or if sending fails. In both cases nothing is stored, and
-    the caller of this function reads card and caller again. Raises throttles.TooManyRequests."""
+    this process remembers no card and caller for this address and key, or if sending fails. In both
+    cases nothing is stored, and the caller of this function reads card and caller again. Raises
+    throttles.TooManyRequests."""
     entry = caller_cache.lookup(request, handle, name)
     if entry is None:
         return None

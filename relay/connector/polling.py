@@ -96,7 +96,7 @@ class PollView(ProtocolView):
             raise AuthenticationFailed
         session = ConnectorSession(key, transport="poll", address=client_address(request))
         session.find(request.headers.get("X-Wake-Instance", ""), at=database_now())
-        texts = cast(dict[str, list[str]], request.data).get("frames", ())  # an empty body has none
+        texts = cast(dict[str, list[str]], request.data).get("frames", ())  # the body may be empty
         frames = [frame for text in texts for frame in session.read(text, at=database_now())]
         if session.connector is None and session.closes is None:
             session.closes = connect.REPLACED  # also if the connector never sent hello

@@ -14,7 +14,7 @@ from relay.protocol.parts import read_parts
 from wake.models import Delivery
 
 HIGHEST_NUMBER = 2**31 - 1
-MAX_ARTIFACTS = 1_000  # of a task, and therefore also of a result
+MAX_ARTIFACTS = 1_000  # a task, and so a result, has at most this many
 LONGEST_ASSUMPTION = 2_000
 IRREVERSIBLE_PROCEEDS = (
     'An irreversible question cannot go ahead without an answer. Use "hold" or "abort", or leave '
