@@ -160,8 +160,8 @@ def _decided_up_to() -> int | None:
 
 @transaction.atomic
 def _append_next(after: int, *, decided: int, at: datetime, at_once: int) -> tuple[int, int]:
-    """Appends the next events and receipts, in one transaction. Returns how many, and the number of
-    the last event."""
+    """Appends the next events and receipts, in one transaction. Returns how many it appended, and
+    the number of the last event."""
     checkpoint = _locked_checkpoint()
     if checkpoint is None:
         return 0, after

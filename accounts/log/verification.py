@@ -89,7 +89,7 @@ def verify_team(team_id: int, *, at_once: int = AT_ONCE) -> range:
 
 
 def check_head(head: str, verified: Verified) -> None:
-    """Raises Broken unless the verified log begins with the one whose `SIZE:ROOT` was stored."""
+    """Raises Broken unless the verified log begins with the log whose `SIZE:ROOT` was stored."""
     size, _, old_root = head.partition(":")
     old = int(size)
     if old > verified.size:

@@ -5,5 +5,7 @@ Signals are sent inside the transaction, and their receivers write rows and do n
 
 from django.dispatch import Signal
 
-time_zone_changed = Signal()  # user, at
-person_removed = Signal()  # user, who is deleted next; names, which no one else has; by: new name
+# The arguments are user and at.
+time_zone_changed = Signal()
+# The arguments are user, who is deleted next, names, which no one else has, and by, the new name.
+person_removed = Signal()

@@ -22,7 +22,7 @@ from pages.mail import NotTaken, ServerAway, send, unlinked, url_of
 
 
 def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
-    """Sends the invitations that are due. Returns how many mails were sent."""
+    """Sends the due invitations. Returns how many mails were sent."""
     invitations.forget_old(at=clock())
     return mail.send_due(
         _due, partial(_send, clock=clock), column="mail_due_at", what="invitations", clock=clock

@@ -20,7 +20,7 @@ from pages.mail import NotTaken, ServerAway, send, unlinked, url_of
 
 
 def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
-    """Sends the mails about changes of address that are due. Returns how many were sent."""
+    """Sends the due mails about changes of address. Returns how many were sent."""
     changes.forget_old(at=clock())
     return mail.send_due(
         changes.mails_due, _send, column="mail_due_at", what="changes of address", clock=clock

@@ -107,7 +107,7 @@ def authentication_of(session: SessionBase) -> Authentication:
     seconds = session.get(PASSWORD, 0)
     return Authentication(
         methods=tuple(session.get(METHODS, [])),
-        # A provider that does not say when it asked the person has stored 0.
+        # The time is stored as 0 if the provider did not say when it asked the person.
         at=datetime.fromtimestamp(int(seconds), UTC) if seconds else None,
     )
 

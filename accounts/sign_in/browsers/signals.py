@@ -5,6 +5,9 @@ Signals are sent inside the transaction, and their receivers write rows and do n
 
 from django.dispatch import Signal
 
-signed_in = Signal()  # request, user; time_zone: that of the browser, or empty; at
-browser_signed_out = Signal()  # user, session: the data of the session; by, at
-other_browsers_signed_out = Signal()  # user, session: the one that stays, or an empty one; by, at
+# The arguments are request, user, time_zone (the browser's, or an empty text) and at.
+signed_in = Signal()
+# The arguments are user, session (the data of the session), by and at.
+browser_signed_out = Signal()
+# The arguments are user, session (the session that stays, or an empty one), by and at.
+other_browsers_signed_out = Signal()

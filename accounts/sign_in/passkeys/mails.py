@@ -15,7 +15,7 @@ from pages.mail import NotTaken, ServerAway, send, unlinked, url_of
 
 
 def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
-    """Sends the mails about passkeys that are due. Returns how many were sent."""
+    """Sends the due mails about passkeys. Returns how many were sent."""
     notices.forget_old(at=clock())
     return mail.send_due(
         notices.due, _send, column="due_at", what="notices about passkeys", clock=clock

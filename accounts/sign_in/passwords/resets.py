@@ -49,7 +49,7 @@ def request_reset(email: str, *, address: str, at: datetime) -> None:
 
 
 def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
-    """Sends the links for new passwords that are due. Returns how many mails were sent."""
+    """Sends the due links for new passwords. Returns how many mails were sent."""
     too_old = clock() - timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
     ResetRequest.objects.filter(asked_at__lt=too_old).delete()
     return mail.send_due(_due, _answer, column="due_at", what="password resets", clock=clock)

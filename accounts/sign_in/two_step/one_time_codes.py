@@ -32,8 +32,8 @@ def step_at(at: datetime) -> int:
 
 
 def fitting_step(secret: str, code: str, *, at: datetime, after: int) -> int | None:
-    """Returns the step of this code: the present one, the previous or the next, because clocks
-    differ (RFC 6238, 5.2). Steps up to `after` are not accepted."""
+    """Returns the step of this code. Accepts the present, the previous and the next step, because
+    clocks differ (RFC 6238, 5.2). Steps up to `after` are not accepted."""
     now = step_at(at)
     for step in range(max(now - 1, after + 1), now + 2):
         if hmac.compare_digest(code_at(secret, step).encode(), code.encode()):
