@@ -103,9 +103,9 @@ watcher = Watcher()
 
 
 class NotificationSender:
-    """Notifies other processes at the first commit, and then of all commits within `seconds`
-    together. The sender's thread starts with the first notification. The thread's connection goes
-    back to the pool each time."""
+    """Notifies other processes of the first commit immediately, and of all further commits within
+    `seconds` together. The sender's thread starts with the first notification. The thread's
+    connection goes back to the pool each time."""
 
     def __init__(self, *, seconds: float = SOON_SECONDS) -> None:
         self._seconds = seconds
