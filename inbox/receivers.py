@@ -1,5 +1,6 @@
-"""Updates rows of the inbox in the transaction of an event in a lower app: an answer is undone,
-content is erased, an action fails, people are assigned, sign out, or change their time zone."""
+"""Updates rows of the inbox in the transaction of an event in a lower app. Such events are: an
+answer is undone, content is erased, an action fails, people are assigned, sign out, or change their
+time zone."""
 
 from __future__ import annotations
 

@@ -141,8 +141,8 @@ class _Hunk:
         return _line(kind, line[1:])
 
     def remark(self, line: str, index: int) -> DiffLine:
-        """Reads `\\ No newline at end of file`. git joins the previous line with the next line of
-        the same side, so the same side must have no next line."""
+        """Reads `\\ No newline at end of file`. A later line of the same side would make git join
+        the two lines, so there must be no later line of that side."""
         if not self.last_kind or not line.startswith("\\ ") or len(line) < SHORTEST_REMARK:
             raise _DoesNotAddUp(index)
         self.ended |= {"same"} | ({"added", "removed"} & {self.last_kind} or {"added", "removed"})

@@ -204,9 +204,9 @@ def parsed(text: str) -> list[Token]:
 def shows_everything(text: str, tokens: list[Token]) -> bool:
     """Returns whether the finished tokens have every letter and digit of the text in its order, and
     every run of characters whole, apart from drawn marks around it. Returns False if the text is
-    nested too deeply for the parser, which then skips the rest. Also returns False for the signs of
-    a patch outside of code, because they would become lists, and for blanks around a text of one
-    line, because the parser drops such blanks."""
+    nested too deeply for the parser, which then skips the rest. Also returns False for a patch
+    outside of code, because its signs would become lists. Also returns False for blanks around a
+    text of one line, because the parser drops such blanks."""
     if _BLANKS_AROUND.fullmatch(text):
         return False
     if any(token.type == "inline" and _HUNK.search(token.content) for token in tokens):
