@@ -139,9 +139,10 @@ def _decided_up_to() -> int | None:
     """Returns the number up to which every event is either committed or never will be. Returns
     None while another process appends.
 
-    An INSERT that takes a number holds a lock on the table until its transaction ends. So wait for
-    every transaction that held such a lock at one moment: when all of them have ended, the numbers
-    up to the newest event of that moment are decided. Later transactions do not matter.
+    An INSERT that takes a number holds a lock on the table until its transaction ends. So the sweep
+    waits for every transaction that held such a lock at one moment. When all of these transactions
+    have ended, the numbers up to the newest event of that moment are decided. Later transactions do
+    not matter.
     """
     checkpoint = _locked_checkpoint()
     if checkpoint is None:

@@ -24,8 +24,9 @@ from accounts.sign_in.oidc.provider import Provider
 log = logging.getLogger(__name__)
 
 LEEWAY_SECONDS = 60
-# Only algorithms with a private and a public key are accepted. `none` is no signature. HS256 signs
-# and verifies with the same key, and the keys with which Wake verifies are public.
+# Only algorithms with a private and a public key are accepted. `none` is no signature. HS256
+# verifies with the key that signs, and Wake verifies with public keys. So anyone could sign a token
+# with HS256.
 KEY_TYPES = {
     f"{family}{bits}": kind
     for family, kind in {"RS": "RSA", "PS": "RSA", "ES": "EC"}.items()
