@@ -247,8 +247,8 @@ def _store_columns(columns: Columns, step: Step, row: Sequence[Any]) -> None:
 class _OneStatement:
     """Runs a chain as one statement of PostgreSQL, in which each step is a part of the WITH clause.
 
-    A lock reads its row and checks its conditions as they are after any wait. The writes need the
-    one row of the part `allowed`, which exists if all conditions hold.
+    A lock waits for other transactions first. Then it reads its row and checks its conditions. The
+    writes need the one row of the part `allowed`, which exists if all conditions hold.
     """
 
     def __init__(self, chain: Chain) -> None:
