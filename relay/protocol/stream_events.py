@@ -46,10 +46,12 @@ def write_first(task: Task, body: Json, version: Version) -> Json:
     return {"task": body} if version == "1.0" else body
 
 
-def write_event(event: Event, parts: list[Json], version: Version, *, final: bool) -> Json:
+def write_event(
+    event: Event, parts: list[Json], version: Version, *, final: bool, digest: Json | None = None
+) -> Json:
     """Writes a change of a task, for streams and for pushes of 1.0. The written event contains only
     the new piece of an artifact, although `parts` are all parts of the artifact. In 0.3, `final`
-    means that no event follows.
+    means that no event follows. `digest` is the digest of the question that people are asked.
     """
     if event.artifact and event.part_count is not None:
         piece = parts[event.first_part : event.first_part + event.part_count]
@@ -62,7 +64,10 @@ def write_event(event: Event, parts: list[Json], version: Version, *, final: boo
         change["lastChunk"] = True
     if version == "0.3" and event.kind == Event.Kind.STATUS:
         change["final"] = final
-    change["metadata"] = {GENERATION: event.generation}
+    change["metadata"] = {
+        GENERATION: event.generation,
+        **({dialects.DIGEST: digest} if digest else {}),
+    }
     return written
 
 

@@ -58,7 +58,8 @@ def events_after(
         is_end = event.kind == Event.Kind.STATUS and event.state in ends and is_newest
         parts = artifacts.load(event)
         if event.kind != Event.Kind.MESSAGE and not event.is_replaced:
-            body = stream_events.write_event(event, parts, version, final=is_end)
+            digest = _digest_at(event) if is_newest else None
+            body = stream_events.write_event(event, parts, version, final=is_end, digest=digest)
             id = stream_events.id_of(task_id, event.generation)
             batch.chunks.append(stream_events.write_answer(request, body, id=id))
             size += len(batch.chunks[-1])
@@ -72,6 +73,16 @@ def events_after(
         result = {"message": message} if version == "1.0" else message
         batch.direct = stream_events.write_answer(request, result)
     return batch
+
+
+def _digest_at(event: Event) -> Json | None:
+    """Returns the digest of the question that the task asks with this event, or None. Returns None
+    if the task has gone on meanwhile, because it may ask something else now."""
+    if event.kind != Event.Kind.STATUS or event.state != Task.State.INPUT_REQUIRED:
+        return None
+    digest = dialects.digest_of_question(event.task)
+    is_newest = Task.objects.filter(pk=event.task_id, generation=event.generation).exists()
+    return digest if is_newest else None
 
 
 def _is_direct(task_id: UUID) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from accounts.models import AuditEvent
 from relay.models import CallerKey, Card, Task
 from relay.protocol.dialects import Json, write_task
 from relay.protocol.versions import Version
+from relay.streams import reading
 from relay.tasks import lifecycle, unanswered
 from tests.inbox.person import Person, text_of
 from tests.relay.fake_connector import FakeConnector, after, ask, now
@@ -62,6 +64,29 @@ def test_a_task_that_asks_has_the_digest_and_the_nonce(
     assert asking == {"digest": row.content_hash, "nonce": row.nonce}
     assert content_digest(row, files=[]) == row.content_hash
     assert digest_of(task, version) is None
+
+
+def streamed(task: Task, version: Version) -> list[Json]:
+    """Returns the metadata of each event that a stream sends from the beginning of the task."""
+    batch = reading.events_after(task.pk, 0, version, "req-1", ends=Task.TERMINAL)
+    results = [json.loads(chunk.partition(b"data: ")[2])["result"] for chunk in batch.chunks]
+    changes = [next(iter(each.values())) if version == "1.0" else each for each in results]
+    return [change["metadata"] for change in changes]
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+def test_the_streamed_event_has_the_same_digest_until_the_question_is_answered(
+    version: Version, task: Task, stop: Callable[..., None], answer: Answer
+) -> None:
+    stop("input_required", text="Refund EUR 180?")
+    *earlier, asking = streamed(task, version)
+    polled = digest_of(task, version)
+    answer(question(), "approved", at=after(3))
+    later = streamed(task, version)
+
+    assert polled is not None
+    assert asking["wakeDigest"] == polled
+    assert not any("wakeDigest" in each for each in [*earlier, *later])
 
 
 def test_the_agent_gets_both_with_the_decision(
