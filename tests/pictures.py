@@ -89,8 +89,8 @@ def _wait_for(url: str) -> None:
 def _take(
     browser: Browser, origin: str, path: Path, size: tuple[int, int], colours: str, headline: str
 ) -> None:
-    """Signs in, opens the delivery with this headline, or the inbox if it is empty, and writes the
-    first screen to a PNG."""
+    """Signs in, opens the delivery with this headline, and writes the first screen to a PNG. An
+    empty headline means the inbox."""
     width, height = size
     context = browser.new_context(
         viewport={"width": width, "height": height},

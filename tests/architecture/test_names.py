@@ -28,7 +28,7 @@ OTHER_MAXIMUM = re.compile(r"(?:.*_)?MOST(?:_.*)?")
 
 
 def classes(paths: list[Path]) -> dict[str, list[str]]:
-    """Returns the files that define a class at their top, by its name."""
+    """Returns, for each name of a class, the files that define such a class at their top."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in paths:
         for node in tree(path).body:

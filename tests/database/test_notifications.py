@@ -31,7 +31,7 @@ CollectFor = Callable[[float], None]
 def watcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watcher]:
     """Returns a watcher that hears other processes, as a server does."""
     watcher = Watcher()
-    monkeypatch.setattr(notifications, "watcher", watcher)  # tests turn the process's own one off
+    monkeypatch.setattr(notifications, "watcher", watcher)  # the usual watcher is off in tests
     yield watcher
     watcher.is_enabled = False
     if watcher._thread:

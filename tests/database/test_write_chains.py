@@ -1,5 +1,5 @@
 """A chain of writes stores the same rows in one statement and in several steps, and reports what
-prevented it."""
+prevented the writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Generates details of every shape, as JSON and as typed blocks. All their texts are different."""
+"""Generates details of every shape, as JSON and as typed blocks. All texts of the details are
+different."""
 
 from __future__ import annotations
 

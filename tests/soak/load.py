@@ -33,7 +33,7 @@ SECONDS = int(os.environ.get("SOAK_SECONDS", "300"))
 # second, however fast the server was. Thirty agents only delay each other on two cores.
 AGENTS, PEOPLE = 20, 8
 WEB_PROCESSES = 2  # as on a machine of two cores (wake/server/run/roles.py)
-DELIVERIES, POLLS, ANSWERS = 100, 100, 10  # a second
+DELIVERIES, POLLS, ANSWERS = 100, 100, 10  # for each second
 OUTAGE_SECONDS = 5
 # Callbacks may be late even when a fault is over, because the lease of a killed sender runs for a
 # minute.

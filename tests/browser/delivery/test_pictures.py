@@ -68,7 +68,7 @@ def test_pictures_are_shown_and_nothing_moves(
     assert screen.page.evaluate(BOXES) == before
     assert screen.page.evaluate(SHIFTS) < 0.01
     assert all(box[0] <= width for box in before)
-    assert before[2] == [60, 40]  # never enlarged
+    assert before[2] == [60, 40]  # a small picture is not enlarged
     assert screen.left_the_origin == []
 
 

@@ -17,7 +17,7 @@ from tests.fixtures.served import served
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-EVENTS = 1_200  # more than one part
+EVENTS = 1_200  # the file has more than one part
 
 
 @pytest.fixture

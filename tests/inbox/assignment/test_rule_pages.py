@@ -278,7 +278,7 @@ def test_the_trial_names_only_so_many_answers(
 def test_only_so_many_are_tried(
     make_rule: MakeRule, make_delivery: MakeDelivery, alices: Person, monkeypatch: Any
 ) -> None:
-    # On a busy machine the two seconds of a trial are not enough for all 500.
+    # On a busy machine, the two seconds of a trial are not enough for all 500 deliveries.
     monkeypatch.setattr("wake.assignment.trying.MAX_TRIED", 3)
     make_rule("Owners", role="owner")
     for _ in range(5):

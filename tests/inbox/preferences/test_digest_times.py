@@ -132,7 +132,7 @@ def test_quiet_hours_end_at_their_time_on_the_clock_in_the_night_of_the_change()
     spring = night.after_quiet_hours(utc("2026-03-28 22:00"), BERLIN)
 
     assert autumn == utc("2026-10-25 06:00")  # ten hours of quiet
-    assert spring == utc("2026-03-29 05:00")  # eight
+    assert spring == utc("2026-03-29 05:00")  # eight hours of quiet
 
 
 def test_the_end_of_quiet_hours_is_not_quiet_and_their_beginning_is() -> None:

@@ -1,4 +1,4 @@
-"""A receipt carries the signatures of the people who approved, until they are erased."""
+"""A receipt carries the signatures of the people who approved, until the signatures are erased."""
 
 from __future__ import annotations
 

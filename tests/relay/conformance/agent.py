@@ -1,8 +1,8 @@
 """Implements an agent that is run as a shell command. The id of a message decides what the agent
 does with that message.
 
-`wake connect` runs it. The agent reads one JSON object on stdin, and prints one JSON object on
-stdout. The ids that begin with `tck-` are from the scenarios of the official conformance kit for
+`wake connect` runs the agent. The agent reads one JSON object on stdin, and prints one JSON object
+on stdout. The ids that begin with `tck-` are from the scenarios of the official conformance kit for
 1.0. The kit's messages of 0.3 have `-message-` in their ids. The tasks of these messages must still
 be open when the kit continues them.
 """

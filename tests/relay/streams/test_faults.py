@@ -92,7 +92,7 @@ def test_an_event_is_found_without_a_notification(
     newer: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A notification may be lost. Only rows are certain."""
-    monkeypatch.setattr(notifications, "_wake", lambda topics: None)  # it is lost
+    monkeypatch.setattr(notifications, "_wake", lambda topics: None)  # the notification is lost
     task = newer.send()
 
     @async_to_sync

@@ -268,8 +268,8 @@ def test_a_paused_agent_delivers_nothing(caller: AgentClient) -> None:
 
 
 def test_a_pause_applies_to_deliveries_that_waited_for_it(caller: AgentClient) -> None:
-    """The requests had read the agent before the owner paused the agent, and were waiting for the
-    agent's lock."""
+    """The owner pauses the agent while requests that have read the agent wait for the agent's
+    lock."""
 
     def pause() -> None:
         Agent.objects.update(paused_at=timezone.now())

@@ -101,7 +101,7 @@ def test_a_revoked_key_delivers_nothing_afterwards(
     caller: AgentClient, key: ApiKey, settings: Any
 ) -> None:
     """ "A key revoked in flight" (docs/reliability.md, Other promises, 9)"""
-    settings.WAKE_QUOTA_LIVE = (36_000_000, 10_000_000)  # so that nothing else ends it
+    settings.WAKE_QUOTA_LIVE = (36_000_000, 10_000_000)  # so that no quota ends the deliveries
     revoked = threading.Event()
     started = threading.Barrier(5)
 

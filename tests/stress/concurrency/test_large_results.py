@@ -55,7 +55,7 @@ def test_deliveries_do_not_wait_for_a_large_result_and_its_pushes(
     connector = FakeConnector(key, at=timezone.now())
     frame = connector.run(at=timezone.now())
     is_over = threading.Event()
-    caller.deliver()  # compiles its statements
+    caller.deliver()  # the first delivery compiles its statements
 
     stored_at: list[float] = []
 

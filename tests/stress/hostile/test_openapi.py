@@ -105,7 +105,7 @@ def judge(
 
 def _has_unknown_names(case: Case[Any], documented: Any) -> bool:
     """Returns whether the query or the headers have names that the document does not have. The
-    server ignores them, as web servers do."""
+    server ignores such names, as web servers do."""
     known = {each.name for kind in (documented.query, documented.headers) for each in kind}
     return not set(case.query).union(case.headers) <= known
 

@@ -115,7 +115,7 @@ def stereo_photograph() -> bytes:
 
 
 def chunks(png: bytes) -> list[str]:
-    """Returns the names of the chunks, and `rest` if anything stands behind them."""
+    """Returns the names of the chunks, and `rest` if anything follows the chunks."""
     names: list[str] = []
     place = 8
     while place < len(png) and names[-1:] != ["IEND"]:

@@ -274,5 +274,5 @@ def test_the_command_needs_a_team() -> None:
     ],
 )
 def test_a_masked_url_shows_its_host_and_the_end_of_a_long_path(url: str, shown: str) -> None:
-    """docs/decisions/0080-callback-urls-are-masked.md"""
+    """Paths can be secrets (docs/decisions/0080-callback-urls-are-masked.md)."""
     assert masked(url) == shown

@@ -39,7 +39,7 @@ def test_a_claim_respects_the_limit_of_each_host(
 ) -> None:
     crowd = [answered() for _ in range(PER_HOST + 5)]
     Callback.objects.filter(pk__in=[each.pk for each in crowd]).update(host="crowd.example")
-    at = due(answered())  # the youngest, of another host
+    at = due(answered())  # the youngest callback, to another host
 
     first = claim(at=at, busy={again(crowd[0]).target: 3})
     rest = claim(at=at)

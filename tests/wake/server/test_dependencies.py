@@ -70,7 +70,7 @@ def test_without_network_it_says_that_nothing_was_checked(
 ) -> None:
     for name in ("HTTPS_PROXY", "https_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    monkeypatch.setenv("HOME", str(tmp_path))  # without earlier answers
+    monkeypatch.setenv("HOME", str(tmp_path))  # without a cache of earlier answers
 
     assert advisories.main() == NOTHING_CHECKED
     assert capsys.readouterr().out.startswith("NOTHING WAS CHECKED")

@@ -229,7 +229,7 @@ def test_the_page_says_what_goes_and_what_stays(bobs: Person, bob: User) -> None
 def test_the_operator_removes_a_person_who_cannot_sign_in(
     nadia: User, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("builtins.input", lambda _: "")  # the operator at the terminal
+    monkeypatch.setattr("builtins.input", lambda _: "")  # the operator only presses Enter
     with pytest.raises(CommandError, match="Nothing was removed"):
         call_command("remove_person", nadia.email)
 

@@ -1,4 +1,5 @@
-"""People of a team discuss a delivery among themselves, and the agent never reads it."""
+"""People of a team discuss a delivery among themselves, and the agent never reads the
+discussion."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_one_that_did_not_arrive_is_sent_again_and_the_next_waits_for_it(
     assert send() == 0
     checkpoint()
     clock.at -= timedelta(hours=1)
-    assert send() == 0  # the first one waits for a minute
+    assert send() == 0  # the first checkpoint waits for a minute
     row = CheckpointSending.objects.get(checkpoint=3)
     assert (row.attempts, row.error) == (1, "The server answered with HTTP 503.")
 
