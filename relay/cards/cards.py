@@ -30,7 +30,8 @@ def path_of(card: Card) -> str:
 
 
 def address_of(card: Card, origin: str = "") -> str:
-    """Returns the URL for calls to the agent. A browser finds its public page there."""
+    """Returns the URL for calls to the agent. At this URL, a browser finds the agent's public
+    page."""
     return f"{origin or settings.WAKE_ORIGIN}{path_of(card)}"
 
 

@@ -22,8 +22,8 @@ View = Callable[..., HttpResponseBase]
 
 
 def for_every_site(view: View) -> View:
-    """Lets pages of other sites request a card by its version, too. Such a request has a header, so
-    a browser first asks whether the page may send it."""
+    """Lets pages of other sites request a card by its version, too. A request with the header
+    A2A-Version is not simple, so the browser first asks whether the page may send it (CORS)."""
     safe = require_safe(view)
 
     @wraps(view)
