@@ -83,7 +83,7 @@ class Bridge:
     def _answer(self, line: str) -> None:
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             self._write(_error(None, PARSE_ERROR, "The line is not JSON."))
             return
         id = message.get("id") if isinstance(message, dict) else None
@@ -122,7 +122,9 @@ def _headers(message: Any) -> dict[str, str]:
 def _packed(value: str) -> str:
     if value.isascii() and value.isprintable():
         return value
-    return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+    # The server refuses half of a surrogate pair, and says so.
+    packed = base64.b64encode(value.encode(errors="surrogatepass")).decode()
+    return f"=?base64?{packed}?="
 
 
 def _answer_in(response: httpx.Response, id: Any) -> dict[str, Any] | None:

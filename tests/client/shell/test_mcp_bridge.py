@@ -147,6 +147,28 @@ def test_each_request_has_an_answer(response: Any, monkeypatch: pytest.MonkeyPat
     assert [(each["id"], "error" in each) for each in answers] == [(1, True), (None, True)]
 
 
+@pytest.mark.django_db
+@pytest.mark.usefixtures("in_this_thread")
+def test_half_of_a_surrogate_pair_in_a_name_has_an_answer(
+    key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The header Mcp-Name repeats the name. Without an answer, a client waits for ever."""
+    meta: Any = {f"{META}protocolVersion": "2026-07-28", f"{META}clientCapabilities": {}}
+    line = call(1, "tools/call", name="\ud83d", _meta=meta)
+    text = key.text  # type: ignore[attr-defined]
+
+    (answer,) = bridge(line, answer=of_django, monkeypatch=monkeypatch, key=text)
+
+    assert answer["id"] == 1
+    assert answer["error"]["message"] == "A text has half of a surrogate pair."
+
+
+def test_a_line_that_is_nested_too_deeply_has_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    (answer,) = bridge(f"{'[' * 100_000}\n", answer=of_django, monkeypatch=monkeypatch)
+
+    assert answer["error"]["message"] == "The line is not JSON."
+
+
 def test_an_error_without_an_id_gets_the_id_of_its_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """The client would wait for ever, because it did not know whose error it was."""
     error = {"code": 413, "message": "The body is larger than this server takes."}
