@@ -149,7 +149,7 @@ def test_the_pages_between_are_accessible(
     open_browser: Open, company: MockProvider, settings: Any, scripts: bool, db: None
 ) -> None:
     """The first page leads to the provider, and stays open if the network does not reach the
-    provider. The second page is behind an old link about passwords."""
+    provider. The second page opens if someone follows an old link about passwords."""
     settings.WAKE_PASSWORDS = False
     screen = open_browser(scripts=scripts)
     look = screen.problems if scripts else list

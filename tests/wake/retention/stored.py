@@ -11,7 +11,7 @@ KEY = "a-key-of-thirty-two-characters-or-so"
 
 
 def tables_with(text: str) -> set[str]:
-    """Returns the tables that have the text in any column, with the indexes of search."""
+    """Returns the tables, including the search indexes, that have the text in any column."""
     return {table for table, row in _rows() if text in row}
 
 
