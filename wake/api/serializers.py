@@ -122,8 +122,9 @@ class DetailsField(serializers.JSONField):
 class DeliveryPayload(serializers.Serializer[Delivery]):
     """Checks the body of POST /wake/v1/deliver, its fields in the protocol's order.
 
-    Lengths are in code points. Unknown fields are stored, not refused. The documents of this server
-    are made from this list, and tests compare deliver() and the client with it.
+    Lengths are in code points, and a text needs a character that people can see. Unknown fields are
+    stored, not refused. The documents of this server are made from this list, and tests compare
+    deliver() and the client with it.
     """
 
     agent_id = AgentId(max_length=LONGEST_ID)
