@@ -3,17 +3,14 @@ sent."""
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.log.checkpoints import checkpoints
-from accounts.models import CheckpointSending, LogCheckpoint
+from accounts.log.checkpoints import checkpoints, stamps
+from accounts.models import CheckpointSending
 from database.clock import database_now
-
-Kind = CheckpointSending.Kind
 
 
 class Command(BaseCommand):
@@ -33,8 +30,16 @@ class Command(BaseCommand):
             help="write the newest checkpoint that has a time stamp into this folder, with its "
             "stamp: checkpoint and checkpoint.tsr",
         )
+        parser.add_argument(
+            "--size",
+            type=int,
+            metavar="ENTRIES",
+            help="with --stamped: the checkpoint of this size, as a proof names it",
+        )
 
-    def handle(self, *args: Any, now: bool, stamped: Path | None, **options: Any) -> None:
+    def handle(
+        self, *args: Any, now: bool, stamped: Path | None, size: int | None, **options: Any
+    ) -> None:
         if now:
             self._make()
         newest = checkpoints.newest()
@@ -47,7 +52,7 @@ class Command(BaseCommand):
         for sending in waiting.order_by("-pk")[:20]:
             self.stdout.write(f"{sending}: {sending.attempts} attempts. {sending.error}")
         if stamped:
-            _write_stamped(stamped)
+            _write_stamped(stamped, size)
 
     def _make(self) -> None:
         try:
@@ -56,15 +61,14 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
 
-def _write_stamped(folder: Path) -> None:
-    rows = CheckpointSending.objects.filter(kind=Kind.TIMESTAMP, sent_at__isnull=False)
-    stamp = rows.order_by("-checkpoint").first()
-    if stamp is None:
-        raise CommandError("No checkpoint has a time stamp yet.")
-    checkpoint = LogCheckpoint.objects.get(pk=stamp.checkpoint_id)
+def _write_stamped(folder: Path, size: int | None) -> None:
+    stamped = stamps.newest() if size is None else next(stamps.of_sizes([size]), None)
+    if stamped is None:
+        which = "No checkpoint" if size is None else f"No checkpoint of {size} entries"
+        raise CommandError(f"{which} has a time stamp yet.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "checkpoint").write_bytes(checkpoint.note.encode())
-        (folder / "checkpoint.tsr").write_bytes(base64.b64decode(stamp.result))
+        (folder / "checkpoint").write_bytes(stamped.note)
+        (folder / "checkpoint.tsr").write_bytes(stamped.response)
     except OSError as error:
         raise CommandError(f"{folder}: {error.strerror}.") from error

@@ -16,6 +16,7 @@ from uuid import UUID
 from django.conf import settings
 
 from accounts.audit import Actor, record
+from accounts.log.checkpoints import stamps
 from database.encryption import Unreadable
 from inbox.audit.evidence import missing, summary, tables
 from inbox.audit.evidence.events import COLUMNS, events_of
@@ -99,6 +100,7 @@ class _Export:
     answering: set[int] = field(default_factory=set)
     assignment: set[int] = field(default_factory=set)
     rules: set[UUID] = field(default_factory=set)
+    checkpoints: set[int] = field(default_factory=set)
 
     def files(self, ids: Sequence[UUID]) -> Iterator[EvidenceFile]:
         for each in self._contents(ids):
@@ -142,11 +144,16 @@ class _Export:
         yield EvidenceFile("roles.csv", [_roles(roles)])
         yield EvidenceFile("rules.json", [_json(rule_versions(self.answering, self.assignment))])
         yield EvidenceFile("wake-keys.json", [_json(key_set())])
+        for stamped in stamps.of_sizes(self.checkpoints):
+            yield EvidenceFile(f"checkpoints/{stamped.size}", [stamped.note])
+            yield EvidenceFile(f"checkpoints/{stamped.size}.tsr", [stamped.response])
 
     def _of_delivery(self, made: DeliveryRecord) -> Iterator[EvidenceFile]:
         delivery, folder = made.delivery, f"deliveries/{made.delivery.pk}"
         if made.response:
-            files, made.proof = receipt_files(delivery.pk, made.missing, at=self.at)
+            files, made.proof, size = receipt_files(delivery.pk, made.missing, at=self.at)
+            if size:
+                self.checkpoints.add(size)
             for name, body in files.items():
                 made.receipt = made.receipt or f"{folder}/{name}"
                 yield EvidenceFile(f"{folder}/{name}", [body])

@@ -23,11 +23,12 @@ NOT_SENT = "The answer could still be taken back when the export was made, so it
 
 
 class ReceiptFiles(NamedTuple):
-    """Has the contents of the files by name, and INCLUDED, WAITING, or None if there is no
-    proof."""
+    """Has the contents of the files by name; INCLUDED, WAITING, or None if there is no proof; and
+    the size of the checkpoint in the proof."""
 
     files: dict[str, bytes]
     proof: str | None
+    checkpoint: int | None = None
 
 
 NOTHING = ReceiptFiles({}, None)
@@ -53,4 +54,5 @@ def receipt_files(delivery_id: UUID, gone: MissingParts, *, at: datetime) -> Rec
         return ReceiptFiles(files, None)
     if proof is None:
         return ReceiptFiles(files, WAITING)
-    return ReceiptFiles({**files, "receipt.tlog-proof": proof.encode()}, INCLUDED)
+    _, size, *_ = proof.partition("\n\n")[2].splitlines()  # https://c2sp.org/tlog-checkpoint
+    return ReceiptFiles({**files, "receipt.tlog-proof": proof.encode()}, INCLUDED, int(size))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 
 from accounts.log import sweep
 from accounts.log.checkpoints import checkpoints
-from accounts.models import Agent, LogTile
+from accounts.models import Agent, CheckpointSending, LogTile
 from database.clock import database_now
 from inbox.audit.evidence.receipt_files import DAMAGED_LOG
 from tests.inbox.audit.evidence.opened import evidence_of
@@ -54,6 +56,25 @@ def test_the_receipt_has_its_proof_once_a_checkpoint_covers_it(
     assert opened.record(refund.pk)["proof"] == "included"
     assert opened.record(refund.pk)["missing"] == []
     assert "not made yet" not in opened.text("summary.html")
+    assert not any(path.startswith("checkpoints/") for path in opened.files)
+
+
+def test_the_time_stamp_of_the_checkpoint_of_a_proof_is_in_the_archive(
+    refund: Question, agent: Agent
+) -> None:
+    evidence_of(agent)  # makes the receipt
+    sweep.append_new(at=database_now())
+    stamped = checkpoints.make(at=database_now())
+    assert stamped is not None
+    row = {"kind": "timestamp", "result": base64.b64encode(b"stamp").decode()}
+    CheckpointSending.objects.create(checkpoint=stamped, sent_at=database_now(), **row)
+
+    opened = evidence_of(agent)
+
+    assert opened.files[f"checkpoints/{stamped.size}.tsr"] == b"stamp"
+    note = opened.text(f"checkpoints/{stamped.size}")
+    assert note == stamped.note
+    assert opened.text(f"deliveries/{refund.pk}/receipt.tlog-proof").endswith(f"\n\n{note}")
 
 
 def test_a_damaged_log_is_named_and_does_not_end_the_export(refund: Question, agent: Agent) -> None:

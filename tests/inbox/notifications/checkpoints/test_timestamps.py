@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import shutil
 from collections.abc import Callable
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler
@@ -61,10 +62,16 @@ def test_a_stamp_is_stored_beside_the_checkpoint(
     assert authority.verifies(made.note.encode(), stamp)
 
     folder = tmp_path / "evidence"
-    call_command("log_checkpoint", "--stamped", str(folder), stdout=io.StringIO())
-    assert authority.verifies(
-        (folder / "checkpoint").read_bytes(), (folder / "checkpoint.tsr").read_bytes()
-    )
+    for size in ([], ["--size", str(made.size)]):
+        call_command("log_checkpoint", "--stamped", str(folder), *size, stdout=io.StringIO())
+        assert authority.verifies(
+            (folder / "checkpoint").read_bytes(), (folder / "checkpoint.tsr").read_bytes()
+        )
+        shutil.rmtree(folder)
+    with pytest.raises(CommandError, match="No checkpoint of 2 entries has a time stamp yet"):
+        call_command(
+            "log_checkpoint", "--stamped", str(folder), "--size", "2", stdout=io.StringIO()
+        )
 
 
 def test_without_a_stamp_there_is_nothing_to_write(checkpoint: Checkpoint, tmp_path: Path) -> None:
