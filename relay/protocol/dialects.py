@@ -301,13 +301,6 @@ def _status(
     return {"state": name, **with_message, "timestamp": write_time(at)}
 
 
-def digest_of_question(task: Task) -> Json | None:
-    """Returns the digest of the question for which the task waits, as in the task's metadata, or
-    None if the task waits for no one."""
-    digest: Json | None = _questions([task]).get(task.pk, {}).get(DIGEST)
-    return digest
-
-
 def _questions(tasks: Sequence[Task]) -> dict[UUID, Json]:
     """Returns the metadata of each task that waits for people: the votes on its question, and the
     digest of the question. The tasks belong to one agent. Makes one query, and three more if a

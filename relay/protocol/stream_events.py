@@ -46,12 +46,10 @@ def write_first(task: Task, body: Json, version: Version) -> Json:
     return {"task": body} if version == "1.0" else body
 
 
-def write_event(
-    event: Event, parts: list[Json], version: Version, *, final: bool, digest: Json | None = None
-) -> Json:
+def write_event(event: Event, parts: list[Json], version: Version, *, final: bool) -> Json:
     """Writes a change of a task, for streams and for pushes of 1.0. The written event contains only
     the new piece of an artifact, although `parts` are all parts of the artifact. In 0.3, `final`
-    means that no event follows. `digest` is the digest of the question that people are asked.
+    means that no event follows.
     """
     if event.artifact and event.part_count is not None:
         piece = parts[event.first_part : event.first_part + event.part_count]
@@ -64,10 +62,7 @@ def write_event(
         change["lastChunk"] = True
     if version == "0.3" and event.kind == Event.Kind.STATUS:
         change["final"] = final
-    change["metadata"] = {
-        GENERATION: event.generation,
-        **({dialects.DIGEST: digest} if digest else {}),
-    }
+    change["metadata"] = {GENERATION: event.generation}
     return written
 
 

@@ -4,6 +4,7 @@ generation."""
 from __future__ import annotations
 
 from collections.abc import Collection
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -58,8 +59,10 @@ def events_after(
         is_end = event.kind == Event.Kind.STATUS and event.state in ends and is_newest
         parts = artifacts.load(event)
         if event.kind != Event.Kind.MESSAGE and not event.is_replaced:
-            digest = _digest_at(event) if is_newest else None
-            body = stream_events.write_event(event, parts, version, final=is_end, digest=digest)
+            body = stream_events.write_event(event, parts, version, final=is_end)
+            if is_newest and (digest := _digest_at(event)):
+                change: Json = next(iter(body.values())) if version == "1.0" else body
+                change["metadata"][dialects.DIGEST] = digest
             id = stream_events.id_of(task_id, event.generation)
             batch.chunks.append(stream_events.write_answer(request, body, id=id))
             size += len(batch.chunks[-1])
@@ -76,11 +79,15 @@ def events_after(
 
 
 def _digest_at(event: Event) -> Json | None:
-    """Returns the digest of the question that the task asks with this event, or None. Returns None
-    if the task has gone on meanwhile, because it may ask something else now."""
+    """Returns the digest of the question that the task asks with this event, as the task's metadata
+    has it, or None. Returns None if the task has gone on meanwhile, because it may ask something
+    else now."""
     if event.kind != Event.Kind.STATUS or event.state != Task.State.INPUT_REQUIRED:
         return None
-    digest = dialects.digest_of_question(event.task)
+    task = copy(event.task)  # it may have been read before the event
+    task.state, task.generation = event.state, event.generation
+    (body,) = dialects.write_tasks([task], "1.0", history_length=0, artifacts=False)
+    digest: Json | None = body.get("metadata", {}).get(dialects.DIGEST)
     is_newest = Task.objects.filter(pk=event.task_id, generation=event.generation).exists()
     return digest if is_newest else None
 
