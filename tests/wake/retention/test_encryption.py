@@ -84,7 +84,7 @@ def test_reading_encrypted_content_is_unchanged(
     for word in ["saffron", "cardamom", "paprika", "oregano"]:
         assert word in page
     assert "vanilla" in callback
-    assert "nutmeg" in callback
+    assert "Callback to 127.0.0.1" in callback
     assert Delivery.objects.get().extensions == {"x_spice": {"hidden": "turmeric"}}
 
 
