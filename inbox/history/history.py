@@ -35,7 +35,7 @@ class HistoryRow:
     by: str = ""
     note: str = ""
     place: str = ""  # where the delivery was answered without being opened
-    # What came of the answer, oldest first. The row shows steps instead of `by` and `note`.
+    # Oldest first. A row with steps shows neither `by` nor `note`.
     steps: Sequence[Step] = ()
 
     @property
