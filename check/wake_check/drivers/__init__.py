@@ -1,0 +1,1 @@
+"""Has the drivers that come with the kit: the person at a terminal, and an inbox of Wake."""
