@@ -1,0 +1,4 @@
+import * as wakeClient from "wake-client";
+import { serve } from "./calls.mjs";
+
+await serve(wakeClient);
