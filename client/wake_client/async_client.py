@@ -46,7 +46,7 @@ class AsyncWakeClient:
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._http = httpx.AsyncClient(**options(endpoint, key), transport=transport)
-        self._flows = Flows(agent_id, provider, retry_for, now)
+        self.flows = Flows(agent_id, provider, retry_for, now)
         self._sleep = sleep
 
     async def deliver(
@@ -59,23 +59,23 @@ class AsyncWakeClient:
         **optional: Unpack[OptionalFields],
     ) -> Receipt:
         """Works like WakeClient.deliver."""
-        return await self._run(
-            self._flows.deliver(type, headline, summary, optional, idempotency_key=idempotency_key)
+        return await self.run(
+            self.flows.deliver(type, headline, summary, optional, idempotency_key=idempotency_key)
         )
 
     async def deliver_many(
         self, deliveries: Sequence[Unsent], *, atomic: bool = False
     ) -> list[Receipt | WakeError]:
         """Works like WakeClient.deliver_many."""
-        return await self._run(self._flows.deliver_many(deliveries, atomic=atomic))
+        return await self.run(self.flows.deliver_many(deliveries, atomic=atomic))
 
     async def upload(self, source: Source, *, media_type: str = "") -> Blob:
         """Works like WakeClient.upload."""
-        return await self._run(self._flows.upload(source, media_type=media_type))
+        return await self.run(self.flows.upload(source, media_type=media_type))
 
     async def response(self, delivery_id: str) -> Answer:
         """Returns the answer as it is now, without waiting."""
-        return await self._run(self._flows.response(delivery_id))
+        return await self.run(self.flows.response(delivery_id))
 
     async def wait(
         self,
@@ -86,8 +86,8 @@ class AsyncWakeClient:
         digest: str | None = None,
     ) -> Answer:
         """Works like WakeClient.wait."""
-        return await self._run(
-            self._flows.wait(delivery_id, timeout=timeout, must_wait=must_wait, digest=digest)
+        return await self.run(
+            self.flows.wait(delivery_id, timeout=timeout, must_wait=must_wait, digest=digest)
         )
 
     async def ask(
@@ -100,22 +100,22 @@ class AsyncWakeClient:
         **optional: Unpack[OptionalFields],
     ) -> Answer:
         """Works like WakeClient.ask."""
-        return await self._run(
-            self._flows.ask(
+        return await self.run(
+            self.flows.ask(
                 headline, summary, optional, timeout=timeout, idempotency_key=idempotency_key
             )
         )
 
     async def withdraw(self, delivery_id: str, reason: str | None = None) -> Withdrawal:
         """Works like WakeClient.withdraw."""
-        return await self._run(self._flows.withdraw(delivery_id, reason=reason))
+        return await self.run(self.flows.withdraw(delivery_id, reason=reason))
 
     async def claim(
         self, delivery_id: str, *, digest: str, idempotency_key: str | None = None
     ) -> Claim:
         """Works like WakeClient.claim."""
-        return await self._run(
-            self._flows.claim(delivery_id, digest=digest, idempotency_key=idempotency_key)
+        return await self.run(
+            self.flows.claim(delivery_id, digest=digest, idempotency_key=idempotency_key)
         )
 
     async def report(
@@ -127,13 +127,13 @@ class AsyncWakeClient:
         details: dict[str, Any] | str | None = None,
     ) -> Outcome:
         """Works like WakeClient.report."""
-        return await self._run(
-            self._flows.report(delivery_id, status, summary=summary, details=details)
+        return await self.run(
+            self.flows.report(delivery_id, status, summary=summary, details=details)
         )
 
     async def extensions(self) -> frozenset[str]:
         """Works like WakeClient.extensions."""
-        return await self._run(self._flows.extensions())
+        return await self.run(self.flows.extensions())
 
     def book(self, path: str | os.PathLike[str]) -> AsyncBook:
         """Works like WakeClient.book, with methods to be awaited."""
@@ -148,9 +148,7 @@ class AsyncWakeClient:
         wait: int = 0,
     ) -> Sweep:
         """Works like WakeClient.sweep."""
-        return await self._run(
-            self._flows.sweep(since=since, status=status, limit=limit, wait=wait)
-        )
+        return await self.run(self.flows.sweep(since=since, status=status, limit=limit, wait=wait))
 
     def responses(
         self,
@@ -177,7 +175,8 @@ class AsyncWakeClient:
     ) -> None:
         await self.close()
 
-    async def _run(self, flow: Flow[Result]) -> Result:
+    async def run(self, flow: Flow[Result]) -> Result:
+        """Works like WakeClient.run."""
         try:
             step = next(flow)
             while True:

@@ -25,7 +25,7 @@ Block = dict[str, Any]
 
 MAX_OPTIONS, LONGEST_NAME = 12, 64
 MAX_SERIES, MAX_POINTS = 6, 1_000
-# In bytes. A delivery has 256 KiB, and base64 adds a third.
+# In bytes. A delivery may have 256 KiB, and base64 adds a third.
 MAX_INLINE_BYTES = 180_000
 Scalar = str | int | float | bool | None
 

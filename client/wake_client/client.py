@@ -30,8 +30,8 @@ from wake_client.uploads import Source
 
 
 class WakeClient:
-    """Delivers for one agent, with its key, and waits for answers. Use a client in one thread at a
-    time.
+    """Delivers for one agent, with its key, and waits for answers. Threads may share a
+    client.
 
     `endpoint` is the server's address, with or without `/wake/v1`. The address must be https,
     except for a server on this machine. While the server is away (no connection, 502 to 504) or
@@ -54,7 +54,7 @@ class WakeClient:
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._http = httpx.Client(**options(endpoint, key), transport=transport)
-        self._flows = Flows(agent_id, provider, retry_for, now)
+        self.flows = Flows(agent_id, provider, retry_for, now)
         self._sleep = sleep
 
     def deliver(
@@ -72,8 +72,8 @@ class WakeClient:
         `headline` and `summary` are one line each, of up to 120 and 280 characters. Pass an
         `idempotency_key` if your program may be started again for the same work.
         """
-        return self._run(
-            self._flows.deliver(type, headline, summary, optional, idempotency_key=idempotency_key)
+        return self.run(
+            self.flows.deliver(type, headline, summary, optional, idempotency_key=idempotency_key)
         )
 
     def deliver_many(
@@ -84,16 +84,16 @@ class WakeClient:
         A refused delivery does not stop the others. With `atomic`, the server stores either all
         deliveries or none. If it stores none, the method raises the error of the refused delivery.
         """
-        return self._run(self._flows.deliver_many(deliveries, atomic=atomic))
+        return self.run(self.flows.deliver_many(deliveries, atomic=atomic))
 
     def upload(self, source: Source, *, media_type: str = "") -> Blob:
         """Stores a file (a path, or bytes) for blocks.image() and blocks.file(). PNG, JPEG, WebP
         and GIF are pictures, unless you name a type such as "application/octet-stream"."""
-        return self._run(self._flows.upload(source, media_type=media_type))
+        return self.run(self.flows.upload(source, media_type=media_type))
 
     def response(self, delivery_id: str) -> Answer:
         """Returns the delivery's current answer, without waiting for a person."""
-        return self._run(self._flows.response(delivery_id))
+        return self.run(self.flows.response(delivery_id))
 
     def wait(
         self,
@@ -113,8 +113,8 @@ class WakeClient:
         the server is away for longer than `retry_for`, or for the rest of `timeout`. Nothing is
         lost then. Call wait() again.
         """
-        return self._run(
-            self._flows.wait(delivery_id, timeout=timeout, must_wait=must_wait, digest=digest)
+        return self.run(
+            self.flows.wait(delivery_id, timeout=timeout, must_wait=must_wait, digest=digest)
         )
 
     def ask(
@@ -131,8 +131,8 @@ class WakeClient:
         `timeout` is how long this call waits; `timeout_seconds` is the deadline that people see. If
         a rule of the team makes the agent wait, waiting goes on after the deadline.
         """
-        return self._run(
-            self._flows.ask(
+        return self.run(
+            self.flows.ask(
                 headline, summary, optional, timeout=timeout, idempotency_key=idempotency_key
             )
         )
@@ -142,7 +142,7 @@ class WakeClient:
 
         Raises AlreadyAnswered if a person was faster. Read the answer then.
         """
-        return self._run(self._flows.withdraw(delivery_id, reason=reason))
+        return self.run(self.flows.withdraw(delivery_id, reason=reason))
 
     def claim(self, delivery_id: str, *, digest: str, idempotency_key: str | None = None) -> Claim:
         """Uses an approval, just before you act on it. `digest` comes from the receipt. Pass an
@@ -153,8 +153,8 @@ class WakeClient:
         Raises NotClaimed if the approval was used before, is missing, is for something else, or
         came too late. Do not act then.
         """
-        return self._run(
-            self._flows.claim(delivery_id, digest=digest, idempotency_key=idempotency_key)
+        return self.run(
+            self.flows.claim(delivery_id, digest=digest, idempotency_key=idempotency_key)
         )
 
     def report(
@@ -167,11 +167,11 @@ class WakeClient:
     ) -> Outcome:
         """Tells people what came of a delivery: "done", "failed" or "skipped", with one line of up
         to 280 characters."""
-        return self._run(self._flows.report(delivery_id, status, summary=summary, details=details))
+        return self.run(self.flows.report(delivery_id, status, summary=summary, details=details))
 
     def extensions(self) -> frozenset[str]:
         """Returns the names of the server's extensions, such as "claim"."""
-        return self._run(self._flows.extensions())
+        return self.run(self.flows.extensions())
 
     def sweep(
         self,
@@ -183,7 +183,7 @@ class WakeClient:
     ) -> Sweep:
         """Returns one page of the answers after `since`. If there are none, the server waits for up
         to `wait` seconds (at most 25)."""
-        return self._run(self._flows.sweep(since=since, status=status, limit=limit, wait=wait))
+        return self.run(self.flows.sweep(since=since, status=status, limit=limit, wait=wait))
 
     def responses(
         self,
@@ -216,7 +216,9 @@ class WakeClient:
     ) -> None:
         self.close()
 
-    def _run(self, flow: Flow[Result]) -> Result:
+    def run(self, flow: Flow[Result]) -> Result:
+        """Sends the requests of a flow (http/flows.py) and returns its result. The adapters have
+        flows of several requests."""
         try:
             step = next(flow)
             while True:

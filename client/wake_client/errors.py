@@ -120,7 +120,7 @@ def error_of(response: httpx.Response) -> WakeError:
         error.get("message") or _message_for(response),
         status=status,
         fields=_fields(error.get("fields")),
-        retry_after=_retry_after(response),
+        retry_after=retry_after(response),
     )
     if isinstance(found, NotClaimed):
         found.delivery_status = error.get("status")
@@ -181,7 +181,7 @@ def _fields(problems: Any) -> tuple[FieldProblem, ...]:
     )
 
 
-def _retry_after(response: httpx.Response) -> float | None:
+def retry_after(response: httpx.Response) -> float | None:
     """Returns the header's seconds. A date, which only proxies send, is ignored."""
     text = response.headers.get("Retry-After", "")
     return float(text) if text.isascii() and text.isdecimal() else None

@@ -46,6 +46,22 @@ def locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+@contextmanager
+def try_locked(path: Path) -> Iterator[bool]:
+    """Yields whether this process got the lock of a file (see `locked`), without waiting for it.
+    The lock ends with the process. Raises OSError."""
+    descriptor = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)
+
+
 def stored_json(path: Path) -> Any:
     """Returns the JSON of a file, or {} if there is no file. Raises ValueError for any other
     content."""

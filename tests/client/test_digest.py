@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,11 +15,13 @@ import pytest
 from tests.fixtures.agent_client import AgentClient
 from tests.types import MakeRule
 from wake.models import Claim, Outcome, Response
-from wake_client import ContentMismatch, NotClaimed, WakeClient, blocks
+from wake_client import ContentMismatch, NotClaimed, Receipt, WakeClient, blocks, content_digest
 
 pytestmark = pytest.mark.django_db
 
 Change = Callable[[dict[str, Any]], Any]
+# The client for JavaScript reads the same vectors (client-js/tests/digest.test.ts).
+VECTORS = json.loads(Path(__file__).with_name("digest_vectors.json").read_text(encoding="utf-8"))
 HEADLINE, SUMMARY = "Refund für Ann 🎉?", 'EUR 180 "today"\u2028'.strip()
 
 
@@ -65,6 +68,15 @@ def _changed(content: bytes, change: Change | None) -> bytes:
 @pytest.fixture
 def wire(caller: AgentClient) -> Wire:
     return Wire(caller)
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
+def test_a_digest_is_the_same_in_every_language(vector: dict[str, Any]) -> None:
+    stored = {"delivery_id": "d", "created_at": "2026-03-07T09:14:22Z", **vector["receipt"]}
+
+    computed = content_digest(vector["sent"], Receipt.read(stored), files=vector["files"])
+
+    assert computed == vector["digest"]
 
 
 @pytest.mark.parametrize(

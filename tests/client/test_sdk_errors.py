@@ -102,3 +102,15 @@ def test_a_request_that_cannot_be_sent_is_not_retried() -> None:
         deliver(server.client())
 
     assert server.slept == []
+
+
+@pytest.mark.parametrize("key", ["é", "a\nb", "\ud800", "x" * 256])
+def test_a_key_that_cannot_be_a_header_is_refused(key: str) -> None:
+    server = Server()
+
+    with pytest.raises(ValueError, match="1 to 255 printable ASCII characters"):
+        server.client().deliver("question", "Pay?", "It is due.", idempotency_key=key)
+    with pytest.raises(ValueError, match="1 to 255 printable ASCII characters"):
+        server.client().claim(ID, digest="0" * 64, idempotency_key=key)
+
+    assert server.requests == []

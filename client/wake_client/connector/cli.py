@@ -29,13 +29,18 @@ from wake_client.connector.transports import (
     Replaced,
     agent_of,
 )
+from wake_client.errors import WakeError
 from wake_client.http import addresses, keys
 from wake_client.http.backoff import pauses
+from wake_client.shell.access import known_access
+from wake_client.shell.browser_login import offer, this_terminal
+from wake_client.shell.output import say
 
 logger = logging.getLogger(__name__)
 
 # The time for sending the last frames and for closing the connection.
 SECONDS_TO_LEAVE = 3.0
+NO_KEY = "A key is needed: set WAKE_API_KEY, use --key, or run `wake login {url}` first."
 
 
 class ExitStatus(IntEnum):
@@ -60,7 +65,7 @@ exit status:
   0    stopped by SIGINT or SIGTERM; with --once: the run did not fail
   1    with --once: the run failed
   2    the arguments are wrong, or the command does not exist
-  3    the key is unknown, revoked or expired
+  3    the key is unknown, revoked or expired, or a sign-in for one failed
   4    --url is not a Wake server with a relay, or its relay speaks another version
   5    the journal cannot be used: another connector uses it, or it cannot be opened or written
   6    replaced by a connector that was started later with the same --machine
@@ -76,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--key", help="the agent's key; WAKE_API_KEY is safer, because process lists show arguments"
     )
+    parser.add_argument("--agent", metavar="ID", help="which stored login it uses without a key")
     parser.add_argument(
         "--capacity", type=_capacity, default=4, help="how many runs at a time (default: 4)"
     )
@@ -118,16 +124,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def connect(arguments: argparse.Namespace, command: list[str], variables: Mapping[str, str]) -> int:
     """Runs until stopped, and returns the exit status. `variables` is this process's environment.
     Raises ValueError for arguments that cannot be valid."""
-    key = (arguments.key or variables.get("WAKE_API_KEY", "")).strip()
-    if not key:
-        raise ValueError("A key is needed: set WAKE_API_KEY, or use --key.")
-    key = keys.checked(key)
     if not command:
         raise ValueError("A command is needed, after --.")
     origin = addresses.origin(arguments.url)
     environment = _environment(variables, arguments.env)
     argv = ["/bin/sh", "-c", " ".join(command)] if arguments.shell else command
     _check_command(argv[0], environment)
+    try:
+        key = _key(arguments, origin, variables)
+    except KeyboardInterrupt:
+        say("wake: stopped")
+        return ExitStatus.KILLED
+    except WakeError as error:
+        say(f"wake: {error}")
+        return ExitStatus.KEY_NOT_VALID
     path, of_key = arguments.journal, _journal_path(variables, f"{origin}\n{key}")
     if path is None:
         try:
@@ -220,6 +230,20 @@ async def _run(connector: Connector, origin: str, key: str) -> ExitStatus:
     else:
         logger.info("stopped")
     return ExitStatus.RUN_FAILED if connector.once and connector.has_failed else ExitStatus.OK
+
+
+def _key(arguments: argparse.Namespace, origin: str, variables: Mapping[str, str]) -> str:
+    """Returns the key of the arguments, of the environment or of `wake login`. If there is none,
+    offers to sign in. Raises ValueError, and WakeError if that fails."""
+    if arguments.key and arguments.key.strip():
+        return keys.checked(arguments.key)
+    known = known_access(variables, endpoint=origin, agent_id=arguments.agent or "")
+    if known.key.strip():
+        return keys.checked(known.key)
+    login = offer(variables, this_terminal(variables), url=origin, agent_id=known.agent_id)
+    if login is None:
+        raise ValueError(NO_KEY.format(url=origin))
+    return login.read_key()
 
 
 async def _agent_of(origin: str, key: str) -> str | None:

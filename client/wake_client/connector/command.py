@@ -220,4 +220,6 @@ def _variables(run: Run, attempt: int) -> dict[str, str]:
         "WAKEUP_ATTEMPT": str(attempt),
         "WAKEUP_CALLER": str((run.caller or {}).get("name") or ""),
         "WAKEUP_DECISION": str((run.decision or {}).get("status") or ""),
+        # OpenTelemetry's name for it, in "Environment Variables as Context Propagation Carriers".
+        **({"TRACEPARENT": run.traceparent} if run.traceparent else {}),
     }

@@ -92,6 +92,9 @@ class Connector:
 
     def resume(self, welcome: Frame) -> None:
         """Queues the frames that the last connection may have lost."""
+        allowed = int(welcome.get("max_concurrency") or self.capacity)
+        if allowed < self.capacity and not self._was_welcomed:
+            logger.warning("the card allows fewer runs at a time (%s) than --capacity", allowed)
         self._was_welcomed = True
         self._max_frame_bytes = int(welcome.get("frame_bytes") or MAX_FRAME_BYTES)
         self._takes_pieces = bool(welcome.get("pieces"))

@@ -39,6 +39,8 @@ class Run:
     caller: dict[str, Any] | None = None
     accepted_output_modes: list[Any] = field(default_factory=list)
     reference_task_ids: list[Any] = field(default_factory=list)
+    # The trace of the caller's request (W3C Trace Context), if it had one.
+    traceparent: str = ""
 
     @classmethod
     def read(cls, frame: Frame) -> Run:
@@ -59,6 +61,7 @@ class Run:
                 caller=frame.get("caller"),
                 accepted_output_modes=list(frame.get("acceptedOutputModes") or []),
                 reference_task_ids=list(frame.get("referenceTaskIds") or []),
+                traceparent=str(frame.get("traceparent") or ""),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise NotAFrame(f"a task that cannot be read: {error!r}") from error

@@ -68,9 +68,11 @@ class Transport(Protocol):
 
     async def send(self, frames: list[Frame]) -> list[Frame]:
         """Returns the frames of the response, if this transport has responses."""
+        ...
 
     async def receive(self) -> list[Frame]:
         """Waits for frames from the relay. May return no frames after a while."""
+        ...
 
 
 class WebSocketTransport:

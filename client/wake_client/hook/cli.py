@@ -24,8 +24,9 @@ from wake_client.hook.deferred import Deferred
 from wake_client.hook.reporting import report
 from wake_client.hook.settings import REPORT, WAIT_SECONDS
 from wake_client.hook.stopping import Stopped, ignore_signals, raise_if_stopped
-from wake_client.shell.access import access
-from wake_client.shell.output import show
+from wake_client.shell.access import access, known_access
+from wake_client.shell.browser_login import offer, this_terminal
+from wake_client.shell.output import ExitStatus, say, show
 from wake_client.visible_text import visible
 
 EPILOG = """\
@@ -48,13 +49,14 @@ reads how a call ended, and tells people what came of the call that they approve
 Cursor). If it cannot, it says so on stderr, with exit status 1.
 
 examples:
-  wake login --endpoint https://wake.example.com --agent coder
+  wake login https://wake.example.com --agent coder
   wake hook install claude-code
   wake hook install codex --project .
   wake hook doctor
   wake hook uninstall claude-code
 """
 INSTALLED, NOT_INSTALLED = "installed", "not installed"
+NO_KEY = "There is no key for the hook yet, so it cannot ask anyone: run `wake login {url}`."
 USED_UP = "an approval is for one call"
 NOT_USED_UP = "the server has none, so an approval is not used up"
 
@@ -206,6 +208,9 @@ def _manage(words: list[str], variables: Mapping[str, str]) -> int:
     arguments = _manage_parser().parse_args(words)
     try:
         return int(arguments.run(arguments, variables))
+    except KeyboardInterrupt:
+        say("wake hook: stopped")
+        return ExitStatus.STOPPED
     except (ValueError, OSError, WakeError) as error:
         sys.stderr.write(f"wake hook: {visible(str(error))}\n")
         return 1
@@ -213,11 +218,26 @@ def _manage(words: list[str], variables: Mapping[str, str]) -> int:
 
 def _install(arguments: argparse.Namespace, variables: Mapping[str, str]) -> int:
     path = _path(arguments, arguments.agent_kind, variables)
+    if not arguments.dry_run:
+        _sign_in_if_needed(arguments, variables)
     change = settings.install(
         arguments.agent_kind, path, command=_command(arguments), wait=arguments.wait
     )
     _apply(change, arguments, note=settings.NOTES[arguments.agent_kind])
     return 0
+
+
+def _sign_in_if_needed(arguments: argparse.Namespace, variables: Mapping[str, str]) -> None:
+    """Offers to sign in if the hook would have no key. A person may choose another agent there than
+    the agent of `--agent`, and then the hook uses that one."""
+    known = known_access(variables, agent_id=arguments.agent or "")
+    if known.endpoint and known.key:
+        return
+    login = offer(variables, this_terminal(variables), url=known.endpoint, agent_id=known.agent_id)
+    if login is None:
+        say(NO_KEY.format(url=known.endpoint or "URL"))
+    elif arguments.agent:
+        arguments.agent = login.agent_id
 
 
 def _uninstall(arguments: argparse.Namespace, variables: Mapping[str, str]) -> int:

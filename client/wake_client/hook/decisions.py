@@ -19,7 +19,7 @@ from wake_client.hook.approved import REPORTING, Approved, RunningCall
 from wake_client.hook.calls import Call
 from wake_client.hook.deferred import Deferred, DeferredQuestion
 from wake_client.hook.questions import is_too_long, question
-from wake_client.hook.verdicts import Verdict
+from wake_client.hook.verdicts import HookVerdict
 from wake_client.visible_text import visible
 
 SHORTEST_DEADLINE, LONGEST_DEADLINE = 60, 604_800
@@ -51,7 +51,7 @@ def decide(text: str, asking: Asking, make_client: Callable[[], WakeClient]) -> 
     if call is None:
         return ""
     if is_too_long(call):
-        return verdicts.output(call, Verdict("deny", verdicts.TOO_LONG))
+        return verdicts.output(call, HookVerdict("deny", verdicts.TOO_LONG))
     with make_client() as client:
         try:
             if asking.deferred is not None:
@@ -61,7 +61,7 @@ def decide(text: str, asking: Asking, make_client: Callable[[], WakeClient]) -> 
             return verdicts.output(call, verdicts.not_used("digest_mismatch"))
 
 
-def _asked(call: Call, client: WakeClient, asking: Asking) -> Verdict | None:
+def _asked(call: Call, client: WakeClient, asking: Asking) -> HookVerdict | None:
     until = asking.now() + asking.wait
     deadline = min(max(int(asking.wait), SHORTEST_DEADLINE), LONGEST_DEADLINE)
     receipt = _deliver(call, client, timeout_seconds=deadline)
@@ -82,12 +82,12 @@ def _asked(call: Call, client: WakeClient, asking: Asking) -> Verdict | None:
 
 def _used(
     call: Call,
-    verdict: Verdict,
+    verdict: HookVerdict,
     client: WakeClient,
     asking: Asking,
     delivery_id: str,
     digest: str | None,
-) -> Verdict:
+) -> HookVerdict:
     """Claims the approval before the call is allowed. Returns a denial if the approval cannot be
     claimed. A server that sent no digest has no claims, so the verdict then stays unchanged."""
     if verdict.behavior != "allow" or digest is None:
@@ -101,7 +101,7 @@ def _used(
     return verdict
 
 
-def _remember(call: Call, verdict: Verdict, approved: Approved, delivery_id: str) -> None:
+def _remember(call: Call, verdict: HookVerdict, approved: Approved, delivery_id: str) -> None:
     """Stores the call, with the arguments that a person allowed. If the file cannot be written, the
     call still runs, and stderr says why there will be no report."""
     arguments = call.arguments if verdict.arguments is None else verdict.arguments
@@ -124,7 +124,7 @@ def _withdraw(client: WakeClient, receipt: Receipt) -> Answer | None:
     return None
 
 
-def _deferred(call: Call, client: WakeClient, asking: Asking, deferred: Deferred) -> Verdict:
+def _deferred(call: Call, client: WakeClient, asking: Asking, deferred: Deferred) -> HookVerdict:
     """Asks people about the call, unless they were asked before. If the server has claims, a
     question without a digest does not count as asked. Returns the verdict of the answer, or defers
     the call if there is no answer yet."""
@@ -136,7 +136,7 @@ def _deferred(call: Call, client: WakeClient, asking: Asking, deferred: Deferred
         # again and again.
         asked = _asked_now(call, call.id, client, deferred)
     if asked.digest != call.digest:
-        return Verdict("deny", verdicts.ANOTHER_CALL)
+        return HookVerdict("deny", verdicts.ANOTHER_CALL)
     answer = check_answer(client.response(asked.delivery_id), asked.content_digest)
     if answer.is_withdrawn:  # no answer comes, so people are asked again
         _asked_now(call, call.id, client, deferred)

@@ -41,7 +41,7 @@ NO_ANSWER = "No answer"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class HookVerdict:
     """Holds the decision about a call. `arguments` replace the arguments of an allowed call.
     `message` gives the agent the reason of a denial. `note` is the text that a person added to an
     approval."""
@@ -52,16 +52,16 @@ class Verdict:
     note: str = ""
 
 
-DEFERRED = Verdict("defer")
+DEFERRED = HookVerdict("defer")
 
 
-def verdict_of(call: Call, answer: Answer) -> Verdict | None:
+def verdict_of(call: Call, answer: Answer) -> HookVerdict | None:
     """Returns the verdict of a person's answer. Returns None if the answer decides nothing, for
     example because a rule of the team gave it."""
     if answer.responded_by is not None:
         return None
     if answer.status == "rejected":
-        return Verdict("deny", answer.feedback or REJECTED)
+        return HookVerdict("deny", answer.feedback or REJECTED)
     if answer.status not in {"approved", "redirected"}:
         return None
     edit = answer.edited_content if answer.status == "redirected" else None
@@ -70,26 +70,26 @@ def verdict_of(call: Call, answer: Answer) -> Verdict | None:
     if call.tool == EXIT_PLAN:
         return _of_plan(call, answer, edit)
     if answer.status == "approved":
-        return Verdict("allow", note=answer.feedback or "")
+        return HookVerdict("allow", note=answer.feedback or "")
     if isinstance(edit, dict):
         return _edited(call, edit, answer.feedback)
     return _words(answer, edit)
 
 
-def not_used(code: str, delivery_status: str | None = None) -> Verdict:
+def not_used(code: str, delivery_status: str | None = None) -> HookVerdict:
     """Returns the verdict for an approval that the server does not let the hook use. The reason
     follows from the server's error code and the status of the delivery."""
     if delivery_status == "superseded":
-        return Verdict("deny", SUPERSEDED)
-    return Verdict("deny", NOT_USED.get(code, NOT_USABLE))
+        return HookVerdict("deny", SUPERSEDED)
+    return HookVerdict("deny", NOT_USED.get(code, NOT_USABLE))
 
 
-def verdict_of_deferred(call: Call, answer: Answer) -> Verdict:
+def verdict_of_deferred(call: Call, answer: Answer) -> HookVerdict:
     """Returns the verdict of an answer to a deferred call. The verdict is a denial unless a person
     allowed the call, because there is no terminal that asks."""
     verdict = verdict_of(call, answer)
     if verdict is None:
-        return Verdict("deny", UNCLEAR if answer.responded_by is None else BY_RULE)
+        return HookVerdict("deny", UNCLEAR if answer.responded_by is None else BY_RULE)
     return verdict
 
 
@@ -109,7 +109,7 @@ def denied(reason: str) -> str:
     )
 
 
-def output(call: Call, verdict: Verdict | None) -> str:
+def output(call: Call, verdict: HookVerdict | None) -> str:
     """Returns the output of the hook for a verdict. None stands for no decision."""
     if verdict is None:
         return undecided(call.agent)
@@ -146,22 +146,22 @@ def output(call: Call, verdict: Verdict | None) -> str:
     return json.dumps(printed)
 
 
-def _edited(call: Call, edit: dict[str, Any], feedback: str | None) -> Verdict:
+def _edited(call: Call, edit: dict[str, Any], feedback: str | None) -> HookVerdict:
     """Allows the call with the person's arguments. Codex and Cursor cannot replace arguments, so
     they get a denial that names the arguments, and the agent can make a new call."""
     if call.agent == CLAUDE_CODE:
-        return Verdict("allow", arguments=edit, note=feedback or "")
+        return HookVerdict("allow", arguments=edit, note=feedback or "")
     changed = json_text(edit)
     words = f"A person changed the arguments. Call the tool again with exactly these: {changed}"
-    return Verdict("deny", f"{words} {feedback}" if feedback else words)
+    return HookVerdict("deny", f"{words} {feedback}" if feedback else words)
 
 
-def _words(answer: Answer, edit: Any) -> Verdict | None:
+def _words(answer: Answer, edit: Any) -> HookVerdict | None:
     words = [text for text in (answer.feedback, edit) if isinstance(text, str) and text]
-    return Verdict("deny", "\n".join(words)) if words else None
+    return HookVerdict("deny", "\n".join(words)) if words else None
 
 
-def _of_questions(call: Call, answer: Answer, edit: Any) -> Verdict | None:
+def _of_questions(call: Call, answer: Answer, edit: Any) -> HookVerdict | None:
     """Returns the chosen options under the text of each question, as Claude Code expects them. If a
     person wrote words instead, the agent gets the words as the reason of a denial."""
     if not isinstance(edit, dict):
@@ -181,13 +181,13 @@ def _of_questions(call: Call, answer: Answer, edit: Any) -> Verdict | None:
     if answer.feedback:
         last = next(reversed(answers))
         answers[last] = f"{answers[last]} ({answer.feedback})"
-    return Verdict("allow", arguments={**call.arguments, "answers": answers})
+    return HookVerdict("allow", arguments={**call.arguments, "answers": answers})
 
 
-def _of_plan(call: Call, answer: Answer, edit: Any) -> Verdict | None:
+def _of_plan(call: Call, answer: Answer, edit: Any) -> HookVerdict | None:
     if answer.status == "approved" or (isinstance(edit, dict) and edit.get(PLAN) == GO):
         # If the output had no arguments, Claude Code would still ask in its terminal.
-        return Verdict("allow", arguments=call.arguments)
+        return HookVerdict("allow", arguments=call.arguments)
     if isinstance(edit, dict):
-        return Verdict("deny", answer.feedback or "A person wants you to keep planning.")
+        return HookVerdict("deny", answer.feedback or "A person wants you to keep planning.")
     return _words(answer, edit)

@@ -41,6 +41,7 @@ from wake_client.uploads import Source, content_of, media_type_of
 
 MAX_LONG_POLL_SECONDS = 25
 RESPONSE_SECONDS = 15.0
+MAX_KEY_CHARACTERS = 255
 # Temporary statuses, which pass without a change on our side, unlike 500, 501 and 505.
 TEMPORARY_STATUSES = {429, 502, 503, 504}
 # A server without long polls answers immediately. The specification says how often to poll it.
@@ -150,7 +151,7 @@ class Flows:
         }
         # All tries have one key. If the first try was stored and only its response was lost, the
         # second try stores nothing.
-        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+        headers = _idempotent(idempotency_key)
         response = yield from self._send(Request("POST", "/deliver", headers=headers, body=body))
         return self._checked(Receipt.read(_json(response), replayed=_is_replayed(response)), body)
 
@@ -256,7 +257,7 @@ class Flows:
     def claim(self, delivery_id: str, *, digest: str, idempotency_key: str | None) -> Flow[Claim]:
         path = f"/claim/{quote(delivery_id, safe='')}"
         # All tries have one key, as in deliver().
-        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+        headers = _idempotent(idempotency_key)
         request = Request("POST", path, headers=headers, body={"digest": digest})
         response = yield from self._send(request)
         return Claim.read(_json(response), replayed=_is_replayed(response))
@@ -268,10 +269,11 @@ class Flows:
         *,
         summary: str | None,
         details: dict[str, Any] | str | None,
+        idempotency_key: str | None = None,
     ) -> Flow[Outcome]:
         path = f"/outcome/{quote(delivery_id, safe='')}"
         body = _without_nulls({"status": status, "summary": summary, "details": details})
-        headers = {"Idempotency-Key": str(uuid.uuid4())}
+        headers = _idempotent(idempotency_key)
         response = yield from self._send(Request("POST", path, headers=headers, body=body))
         return Outcome.read(_json(response))
 
@@ -341,6 +343,15 @@ class Flows:
             if self.now() + pause > give_up_at:
                 raise failure
             yield Pause(pause)
+
+
+def _idempotent(key: str | None) -> dict[str, str]:
+    """Returns the header for the key, or for a new random key. Raises ValueError for a key that
+    cannot be a header."""
+    key = key or str(uuid.uuid4())
+    if len(key) > MAX_KEY_CHARACTERS or not (key.isascii() and key.isprintable()):
+        raise ValueError("An idempotency key must be 1 to 255 printable ASCII characters.")
+    return {"Idempotency-Key": key}
 
 
 def _without_nulls(fields: Mapping[str, Any]) -> dict[str, Any]:

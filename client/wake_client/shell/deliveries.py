@@ -156,6 +156,8 @@ def _say_if_made_to_wait(receipt: Receipt, arguments: argparse.Namespace) -> Non
 
 
 def _check(client: WakeClient, arguments: argparse.Namespace) -> int:
+    if "://" in arguments.delivery_id:
+        raise ValueError("This reads the answer to a delivery. wake-check URL judges a server.")
     if arguments.wait:
         with progress("Waiting for an answer"):
             answer = client.wait(arguments.delivery_id, timeout=arguments.wait)

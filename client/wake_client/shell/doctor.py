@@ -14,7 +14,8 @@ import httpx
 from wake_client.client import WakeClient
 from wake_client.errors import KeyNotValid, NotAccepted, NotFound, WakeError
 from wake_client.http import addresses
-from wake_client.shell.access import Access, access, path_of_logins
+from wake_client.logins.stored import Access, path_of_logins
+from wake_client.shell.access import access
 from wake_client.shell.output import ExitStatus, add_parser, show
 from wake_client.visible_text import visible
 
@@ -108,12 +109,13 @@ def _of_server(
     try:
         with httpx.Client(transport=transport, timeout=10, follow_redirects=False) as http:
             response = http.get(f"{addresses.api(credentials.endpoint)}")
-        protocol = response.json()["protocol"]
     except httpx.ConnectError as error:
         is_tls = "CERTIFICATE" in str(error).upper() or "SSL" in str(error).upper()
         return [_failed("TLS" if is_tls else "server", f"{origin}: {error}")]
     except httpx.HTTPError as error:
         return [_failed("server", f"{origin} does not answer: {_reason(error)}")]
+    try:
+        protocol = response.json()["protocol"]
     except (ValueError, KeyError, TypeError):
         message = f"{origin} answered {response.status_code}, and is no Wake server"
         return [_failed("server", message)]

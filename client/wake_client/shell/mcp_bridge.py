@@ -30,7 +30,9 @@ NAMED_BY = {
     "tasks/get": "taskId",
     "tasks/update": "taskId",
     "tasks/cancel": "taskId",
+    "resources/read": "uri",
 }
+SESSION = "Mcp-Session-Id"
 EXAMPLE = """\
   {"mcpServers": {"wake": {"command": "wake", "args": ["mcp", "--agent", "painter"]}}}
 Claude Desktop starts it like this; it takes the key from `wake login`.
@@ -89,6 +91,8 @@ class Bridge:
         id = message.get("id") if isinstance(message, dict) else None
         try:
             response = self.http.post(self.url, content=line.encode(), headers=_headers(message))
+            if session := response.headers.get(SESSION):
+                self.http.headers[SESSION] = session
             answer = _answer_in(response, id)
         except httpx.HTTPError as error:
             text = f"The server cannot be reached: {str(error) or type(error).__name__}"

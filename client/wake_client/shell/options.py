@@ -19,20 +19,27 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="one of the options that people choose from; may be repeated",
     )
     parser.add_argument(
-        "--recommend", metavar="ID", help="the option that you recommend; approved means this one"
+        "--recommend",
+        metavar="ID",
+        action="append",
+        default=[],
+        help="the option that you recommend; approved means this one",
     )
 
 
 def with_options(details: Any, arguments: argparse.Namespace) -> Any:
     """Returns the details with a choice of the options. Without options, the details are unchanged.
     Raises ValueError."""
+    if len(arguments.recommend) > 1:
+        raise ValueError("--recommend is for one option: leave out the others.")
+    recommended = arguments.recommend[0] if arguments.recommend else None
     if not arguments.option:
-        if arguments.recommend is not None:
+        if recommended is not None:
             raise ValueError("--recommend names one of the options: add them with --option.")
         return details
-    options = [_option(text, arguments.recommend) for text in arguments.option]
+    options = [_option(text, recommended) for text in arguments.option]
     ids = [option["id"] for option in options]
-    if arguments.recommend not in {None, *ids}:
+    if recommended not in {None, *ids}:
         raise ValueError(f"--recommend is none of the options: {', '.join(ids)}.")
     choice = blocks.choice("", options, name=CHOICE)
     words = "\n".join(option["label"] for option in options)

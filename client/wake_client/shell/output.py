@@ -173,7 +173,7 @@ def status_of(error: WakeError) -> ExitStatus:
 
 
 def _in_options(error: WakeError) -> str:
-    """Returns the error with the names that the person has typed."""
+    """Returns the error with the command line's name of each field that has another name there."""
     if not any(problem.field in OPTIONS for problem in error.fields):
         return str(error)
     problems = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from wake_client.acp import cli as acp
 from wake_client.connector import cli
 from wake_client.shell import completion, deliveries, doctor, login, mcp_bridge, run, verify, watch
 from wake_client.version import __version__
@@ -33,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     doctor.add_subcommand(subcommands)
     subcommands.add_parser("hook", help="let people answer a coding agent's permission prompts")
     run.add_subcommand(subcommands)
+    acp.add_subcommand(subcommands)
     mcp_bridge.add_subcommand(subcommands)
     verify.add_subcommand(subcommands)
     connect = subcommands.add_parser("connect", help="run a command for each task that comes in")

@@ -20,7 +20,8 @@ from wake_client.files import state_file
 from wake_client.hook.calls import BYPASS, BYPASSED
 from wake_client.hook.deferred import Deferred
 from wake_client.hook.settings import reports_of_claude
-from wake_client.shell.access import Access, access
+from wake_client.logins.stored import Access
+from wake_client.shell.access import access
 from wake_client.shell.output import ExitStatus, add_parser, guarded, progress, say
 from wake_client.visible_text import visible_lines
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx
 
-from wake_client.receipts import without_repeated_names
+from wake_client.proof.receipts import without_repeated_names
+from wake_client.proof.verdicts import ReceiptVerdict, Verdicts, judge
 from wake_client.shell.output import ExitStatus, add_parser, show
-from wake_client.verdicts import ReceiptVerdict, Verdicts, judge
 from wake_client.visible_text import visible
 
 EXAMPLE = """\

@@ -12,7 +12,7 @@ Scenario = Callable[[Path], Coroutine[Any, Any, None]]
 
 
 def scenario(test: Scenario) -> Callable[[Path], None]:
-    """Makes a test of a coroutine whose argument is the journal's path."""
+    """Turns a coroutine into a test, and passes it the path of a journal."""
 
     @wraps(test)
     def run(tmp_path: Path) -> None:

@@ -273,6 +273,24 @@ async def test_a_run_whose_answer_is_too_large_for_the_relay_fails(journal: Path
     assert len(json.loads(file.read_text())["text"]) > 3_900
 
 
+@pytest.mark.parametrize(("allowed", "warnings"), [(1, 1), (2, 0), (None, 0)])
+def test_a_capacity_above_the_limit_of_the_card_is_logged_once(
+    allowed: int | None, warnings: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def connect_twice() -> None:
+        async with a_relay() as relay:
+            relay.welcome["max_concurrency"] = allowed
+            async with a_connector(relay, tmp_path / "journal", "true", capacity=2):
+                await relay.next("heartbeat")
+                await relay.lose()
+                await relay.next("hello")
+                await relay.next("heartbeat")
+
+    asyncio.run(connect_twice())
+
+    assert caplog.text.count("the card allows fewer runs at a time (1)") == warnings
+
+
 @scenario
 async def test_a_process_that_is_left_behind_does_not_delay_the_result(journal: Path) -> None:
     async with a_relay() as relay, a_connector(relay, journal, *sh("echo red; sleep 60 &")):

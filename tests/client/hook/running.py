@@ -46,9 +46,9 @@ def agent_of(name: str) -> str:
 
 
 class Hook:
-    """Runs the hook as an agent does, and returns the JSON that it printed, or None. The server has
-    no claims, unless `extensions` names them; the request for the list of extensions is not
-    counted."""
+    """Runs the hook as an agent does, and returns the JSON that it printed, or None. The server
+    does not support claims, unless `extensions` names them. The hook's request for the list of
+    extensions is not in the server's `requests`."""
 
     def __init__(
         self,

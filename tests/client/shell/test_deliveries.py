@@ -52,6 +52,15 @@ def body(server: Server, number: int = 0) -> Any:
     return json.loads(server.requests[number].content)
 
 
+def test_check_with_a_url_names_the_command_that_judges_servers() -> None:
+    server = Server()
+
+    with pytest.raises(ValueError, match="wake-check URL"):
+        wake(server, "check", "https://wake.example.com")
+
+    assert server.requests == []
+
+
 def test_a_delivery_prints_its_id(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     server = Server(ok(RECEIPT, 201))
     details = tmp_path / "details.json"

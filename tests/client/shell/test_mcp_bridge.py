@@ -15,6 +15,8 @@ from accounts.models import ApiKey
 from tests.client.process import type_in
 from tests.client.shell.command import VARIABLES
 from tests.fixtures.strict_client import Client
+from wake.mcp.cards.clients import EXTENSION, MIME_TYPE, SESSION_HEADER
+from wake.mcp.cards.resources import URI
 from wake.mcp.protocol import META, TASKS
 from wake.models import Delivery
 from wake_client.shell import parser
@@ -43,7 +45,8 @@ def of_django(request: httpx.Request) -> httpx.Response:
     response = Client().post(
         "/mcp", request.content, content_type="application/json", headers=headers
     )
-    return httpx.Response(response.status_code, content=response.content)
+    session = {name: response[name] for name in [SESSION_HEADER] if name in response}
+    return httpx.Response(response.status_code, content=response.content, headers=session)
 
 
 def call(id: Any, method: str, **params: Any) -> dict[str, Any]:
@@ -118,6 +121,27 @@ def test_a_question_can_be_a_task(key: ApiKey, monkeypatch: pytest.MonkeyPatch) 
 
     assert found["status"] == "working"
     assert Delivery.objects.get(pk=task).withdrawn_at is not None
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("in_this_thread")
+@pytest.mark.parametrize("is_stateless", [False, True])
+def test_a_client_of_each_era_reads_the_card(
+    is_stateless: bool, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capabilities: dict[str, Any] = {"extensions": {EXTENSION: {"mimeTypes": [MIME_TYPE]}}}
+    meta = {f"{META}protocolVersion": "2026-07-28", f"{META}clientCapabilities": capabilities}
+    params = {"_meta": meta} if is_stateless else {}
+    started = call(1, "server/discover", **params)
+    if not is_stateless:
+        started = call(1, "initialize", capabilities=capabilities)
+
+    _, read = bridge(
+        started, call(2, "resources/read", uri=URI, **params),
+        answer=of_django, monkeypatch=monkeypatch, key=key.text,  # type: ignore[attr-defined]
+    )  # fmt: skip
+
+    assert read["result"]["contents"][0]["mimeType"] == MIME_TYPE
 
 
 @pytest.mark.django_db

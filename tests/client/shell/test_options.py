@@ -79,6 +79,7 @@ def test_a_picture_is_beside_the_choice(tmp_path: Path) -> None:
     [
         (["--recommend", "A"], "add them with --option"),
         ([*TWO, "--recommend", "One price"], "none of the options: A, B"),
+        ([*TWO, "--recommend", "A", "--recommend", "B"], "for one option"),
         ([*TWO, "--option", "A"], "different ids"),
         (["--option", "=Both"], "1 to 64"),
         (["--option", "x" * 65], "1 to 64"),

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from tests.client.shell import test_verify
 from tests.client.shell.test_verify import Files, Signer
 from wake.proof import sd_jwt
+from wake_client.proof.signatures import NotSignedByPasskey, check_signers, signers
 from wake_client.shell.output import ExitStatus
-from wake_client.signatures import NotSignedByPasskey, check_signers, signers
 
 pytestmark = pytest.mark.once
 

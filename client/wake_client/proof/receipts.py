@@ -71,9 +71,11 @@ def check_content(claims: Mapping[str, Any], content: Mapping[str, Any]) -> None
 def check_answer(claims: Mapping[str, Any], body: str) -> list[str]:
     """Compares an answer, as the server sent it, with a verified receipt that discloses the hashes.
     Returns the names of the members that the receipt says nothing about. Raises ContentDiffers."""
+    texts: dict[str, str] = {}
     try:
         answer = json.loads(body, object_pairs_hook=without_repeated_names)
-        texts = dict(_members(body)) if isinstance(answer, dict) else {}
+        if isinstance(answer, dict):
+            texts = dict(_members(body))
     except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict):

@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from wake_client import log_proofs
-from wake_client.log_proofs import LogProof, NotLogged, NotWitnessed, VerifierKey
-from wake_client.receipts import (
+from wake_client.proof import log_proofs
+from wake_client.proof.log_proofs import LogProof, NotLogged, NotWitnessed, VerifierKey
+from wake_client.proof.receipts import (
     ContentDiffers,
     NotSigned,
     check_answer,
     check_content,
     verified,
 )
-from wake_client.signatures import NotSignedByPasskey, check_signers, signers
+from wake_client.proof.signatures import NotSignedByPasskey, check_signers, signers
 
 NO_SIGNATURE = "The receipt discloses no signature of a passkey, or not all of them."
 NO_PROOF = "Not logged: the file has no proof."

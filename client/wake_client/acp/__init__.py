@@ -1,0 +1,1 @@
+"""Lets people answer the permission requests of an ACP agent in Wake (`wake acp`)."""
