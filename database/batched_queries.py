@@ -118,7 +118,7 @@ def _model_of(lists: Lists[M]) -> type[M]:
 def _union(lists: Lists[M], select: Select) -> tuple[str, list[Any]]:
     parts, values = _statements(lists, select)
     sql = " UNION ALL ".join(
-        f"SELECT * FROM ({part}) s{number}"  # noqa: S608 - Django made it, the values stay apart
+        f"SELECT * FROM ({part}) s{number}"  # noqa: S608 - Django wrote it, values are parameters
         for number, part in enumerate(parts)
     )
     return sql, values

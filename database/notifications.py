@@ -143,10 +143,9 @@ sender = NotificationSender()
 def _watch_for() -> Callable[[Watcher], None] | None:
     """Returns the function that watches this database, or None if it cannot be watched."""
     if connection.vendor == "postgresql":
-        parameters = connection.get_connection_params()
-        # LISTEN receives nothing behind a transaction pooler, which has no prepared statements.
-        is_pooled = parameters.get("prepare_threshold") is None
-        return None if is_pooled else partial(_watch_postgresql, parameters)
+        # LISTEN receives nothing behind a transaction pooler.
+        parameters = connection.direct_connection_params()  # type: ignore[attr-defined]
+        return partial(_watch_postgresql, parameters)
     path = Path(str(connection.settings_dict["NAME"]))
     return partial(_watch_sqlite, path) if path.is_file() else None
 

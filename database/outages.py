@@ -9,7 +9,7 @@ import psycopg
 from django.db import InterfaceError, OperationalError, connection
 from psycopg_pool import PoolTimeout
 
-from database.postgresql.turns import NoTurn
+from database.turns import NoTurn
 
 # SQLSTATE (PostgreSQL, appendix A): a broken connection (class 08), a server that stops or starts
 # (57P0x), no more connections (53300), a full disk (53100), a disk that fails (58030).

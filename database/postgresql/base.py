@@ -11,7 +11,7 @@ from django.db.backends.postgresql import base, operations
 from psycopg.abc import Buffer
 from psycopg.types.datetime import TimestamptzLoader
 
-from database.postgresql.turns import Turns
+from database.turns import Turn, Turns, current_caller
 
 _lock = threading.Lock()
 _turns: dict[str, Turns] = {}
@@ -54,6 +54,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.ensure_connection()
         return self._prepare_cursor(psycopg.RawCursor(self.connection))  # type: ignore[attr-defined]
 
+    @property
+    def direct_settings(self) -> dict[str, Any]:
+        """Returns the settings of connections that go past a transaction pooler. Without a pooler,
+        these are the usual settings."""
+        return {**self.settings_dict, **self.settings_dict.get("DIRECT", {})}
+
+    def direct_connection_params(self) -> dict[str, Any]:
+        """Returns the parameters of a connection that has a session of its own, for LISTEN."""
+        return type(self)(self.direct_settings, self.alias).get_connection_params()
+
     def get_connection_params(self) -> dict[str, Any]:
         params: dict[str, Any] = super().get_connection_params()
         if self.timezone is UTC:
@@ -64,11 +74,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if not self.pool:
             return super().get_new_connection(conn_params)
         turns = self._pool_turns()
-        turns.take()
+        self._turn = Turn(turns, current_caller())
+        self._turn.take()
         try:
             return super().get_new_connection(conn_params)
         except BaseException as error:
-            turns.give_back()
+            self._turn.give_back()
             if isinstance(error, psycopg.OperationalError):
                 turns.fail_those_who_wait(str(error))
             raise
@@ -78,14 +89,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if connection is None or not self.pool:
             super()._close()  # type: ignore[misc]
             return
-        turns, is_lost = self._pool_turns(), connection.closed
+        is_lost = connection.closed
         try:
             super()._close()  # type: ignore[misc]
         finally:
             if is_lost:
-                turns.fail_those_who_wait("The connection to PostgreSQL is lost.")
-            turns.give_back()
+                message = "The connection to PostgreSQL is lost."
+                self._pool_turns().fail_those_who_wait(message)
+            self._turn.give_back()
 
     def _pool_turns(self) -> Turns:
         with _lock:
-            return _turns.setdefault(self.alias, Turns(self.pool.max_size))
+            return _turns.setdefault(self.alias, Turns("database", self.pool.max_size))

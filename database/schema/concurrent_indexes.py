@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.migrations import AddIndex, AlterField
+from django.db.migrations import AddIndex, AlterField, RemoveIndex
 
 
 class AddIndexConcurrently(AddIndex):
@@ -26,6 +26,24 @@ class AddIndexConcurrently(AddIndex):
         schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
         schema_editor.add_index(model, self.index, concurrently=True)
         schema_editor.execute("RESET lock_timeout")
+
+
+class RemoveIndexConcurrently(RemoveIndex):
+    """Needs a migration with `atomic = False`."""
+
+    atomic = False
+
+    def database_forwards(self, app_label: str, schema_editor: Any, *states: Any) -> None:
+        if schema_editor.connection.vendor != "postgresql":
+            super().database_forwards(app_label, schema_editor, *states)
+            return
+        model = states[0].apps.get_model(app_label, self.model_name)
+        if self.allow_migrate_model(schema_editor.connection.alias, model):
+            # Waits for transactions without blocking any, like building the index.
+            schema_editor.execute("SET lock_timeout = 0")
+            name = schema_editor.quote_name(self.name)
+            schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+            schema_editor.execute("RESET lock_timeout")
 
 
 class DropForeignKeyIndex(AlterField):

@@ -41,7 +41,7 @@ def locked_elsewhere(rows: Any) -> Iterator[None]:
 
 @contextmanager
 def database_locked_elsewhere() -> Iterator[None]:
-    """Locks the SQLite file from another process while the body runs."""
+    """Locks the SQLite file by another connection while the body runs."""
     connection.ensure_connection()
     writer = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     with closing(writer), waiting_for_a_moment():

@@ -10,8 +10,12 @@ import pytest
 from django.conf import settings
 from psycopg_pool import ConnectionPool
 
-from database import bounded_connections
-from database.bounded_connections import MARGIN_SECONDS, PATIENCE_SECONDS, BoundedConnection
+from database.postgresql import bounded_connections
+from database.postgresql.bounded_connections import (
+    MARGIN_SECONDS,
+    PATIENCE_SECONDS,
+    BoundedConnection,
+)
 
 pytestmark = pytest.mark.skipif(not settings.DATABASE_URL, reason="about PostgreSQL")
 

@@ -1,4 +1,4 @@
-"""Migrations remove the index of a foreign key from a table in use, and bring it back."""
+"""Migrations remove an index from a table in use, and bring it back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.apps import apps
 from django.db import connection, models
 from django.db.migrations.state import ProjectState
 
-from database.schema.concurrent_indexes import DropForeignKeyIndex
+from database.schema.concurrent_indexes import DropForeignKeyIndex, RemoveIndexConcurrently
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -33,6 +33,27 @@ def test_the_index_of_a_foreign_key_goes_and_comes_back() -> None:
 
     assert dropped == []
     assert len(indexes_of_task()) == 1
+
+
+def test_an_index_goes_and_comes_back() -> None:
+    before = ProjectState.from_apps(apps)
+    remove = RemoveIndexConcurrently("run", "dispatches_to_lease")
+    after = before.clone()
+    remove.state_forwards("relay", after)
+
+    with connection.schema_editor(atomic=False) as editor:
+        remove.database_forwards("relay", editor, before, after)
+    removed = names_of_indexes("relay_dispatch")
+    with connection.schema_editor(atomic=False) as editor:
+        remove.database_backwards("relay", editor, after, before)
+
+    assert "dispatches_to_lease" not in removed
+    assert "dispatches_to_lease" in names_of_indexes("relay_dispatch")
+
+
+def names_of_indexes(table: str) -> set[str]:
+    with connection.cursor() as cursor:
+        return set(connection.introspection.get_constraints(cursor, table))
 
 
 def indexes_of_task() -> list[str]:

@@ -1,4 +1,5 @@
-"""Limits how long a statement may wait for a PostgreSQL that accepted it and does not answer.
+"""Limits how long a statement may take, and how long it may wait for a PostgreSQL that accepted it
+and does not answer.
 
 The server enforces `statement_timeout`, but a frozen or unreachable server cannot. Without this
 limit, each request would wait until TCP times out
@@ -16,6 +17,17 @@ from psycopg.abc import PQGen
 
 T = TypeVar("T")
 
+# PostgreSQL enforces these settings for each connection. Times are milliseconds. A connection sends
+# the settings when it starts. Behind a transaction pooler the role has them
+# (docs/decisions/0085-behind-a-pooler-the-role-has-the-limits.md).
+# Without jit=off, PostgreSQL compiled a query of ten milliseconds for six seconds. Without
+# max_parallel_workers_per_gather=0, PostgreSQL started two more processes to find eighteen rows.
+LIMITS = {
+    "statement_timeout": "10000",
+    "lock_timeout": "5000",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+}
 # A statement waits this long before the server is asked, over another connection, whether it is
 # alive. SIGN_OF_LIFE_SECONDS limits how long that question takes.
 PATIENCE_SECONDS = 1.5
@@ -28,9 +40,13 @@ _TIMEOUT = re.compile(r"statement_timeout=(\d+)")
 class BoundedConnection(psycopg.Connection[Any]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        limits = _TIMEOUT.findall(self.info.get_parameters().get("options", ""))
-        milliseconds = int(limits[-1]) if limits else 0  # the last setting counts; 0 means no limit
+        milliseconds = self._statement_timeout()
         self._seconds = milliseconds / 1000 + MARGIN_SECONDS if milliseconds else None
+
+    def _statement_timeout(self) -> int:
+        """Returns the server's own limit in milliseconds, or 0 if it has none."""
+        limits = _TIMEOUT.findall(self.info.get_parameters().get("options", ""))
+        return int(limits[-1]) if limits else 0  # the last setting counts
 
     def execute(self, query: Any, *args: Any, **kwargs: Any) -> psycopg.Cursor[Any]:
         """The pool checks a connection with an empty statement. This method sends the empty
@@ -71,3 +87,10 @@ class BoundedConnection(psycopg.Connection[Any]):
         except psycopg.OperationalError:
             pass
         return True
+
+
+class BoundedByRole(BoundedConnection):
+    """Connects to a transaction pooler, which accepts no settings. The role has them."""
+
+    def _statement_timeout(self) -> int:
+        return int(LIMITS["statement_timeout"])
