@@ -12,6 +12,7 @@ from celery import shared_task
 from accounts.limits import attempts
 from accounts.log import sweep
 from accounts.log.checkpoints import checkpoints
+from accounts.oauth import cleanup
 from accounts.sign_in.addresses import mails as address_mails
 from accounts.sign_in.browsers import sessions
 from accounts.sign_in.passkeys import challenges
@@ -39,6 +40,11 @@ def forget_expired_sessions() -> None:
 @shared_task
 def forget_used_challenges() -> None:
     challenges.forget_expired(at=database_now())
+
+
+@shared_task
+def forget_unused_clients() -> None:
+    cleanup.forget_unused(at=database_now())
 
 
 @shared_task

@@ -1,4 +1,4 @@
-"""Routes the pages of accounts, and the log."""
+"""Routes the pages of accounts, the log, OAuth and SCIM."""
 
 from django.urls import include, path
 
@@ -7,4 +7,7 @@ urlpatterns = [
     path("", include("accounts.people.urls")),
     path("", include("accounts.teams.urls")),
     path("", include("accounts.log.urls")),
+    path("", include("accounts.oauth.urls")),
+    path("", include("accounts.scim.urls")),
+    path("", include("accounts.oauth.pages.urls")),
 ]

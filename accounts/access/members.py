@@ -11,8 +11,8 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 
-from accounts.audit import Actor, record, record_many
-from accounts.models import Invitation, Membership, Team
+from accounts.audit import Actor, event_of, record, record_many
+from accounts.models import ApiKey, AuditEvent, Invitation, Membership, Team
 from database.clock import database_now
 
 
@@ -44,7 +44,7 @@ def change_role(membership: Membership, role: str, *, by: Actor) -> Membership:
     _keep_an_owner(member)
     member.role = role
     member.save(update_fields=["role"])
-    _end_invitations(member, by=by)
+    end_invitations(member.user_id, team_id=member.team_id, by=by)
     _record("membership.changed", member, by=by, before=before, role=role)
     return member
 
@@ -57,7 +57,8 @@ def remove(membership: Membership, *, by: Actor) -> None:
     _still_owned(member.team, by)
     _keep_an_owner(member)
     _record("membership.removed", member, by=by, role=member.role)
-    _end_invitations(member, by=by)
+    end_invitations(member.user_id, team_id=member.team_id, by=by)
+    _end_clients(member, by=by)
     member.delete()
 
 
@@ -67,7 +68,8 @@ def leave(membership: Membership, *, by: Actor) -> None:
     member = _held(membership)
     _keep_an_owner(member)
     _record("membership.left", member, by=by, role=member.role)
-    _end_invitations(member, by=by)
+    end_invitations(member.user_id, team_id=member.team_id, by=by)
+    _end_clients(member, by=by)
     member.delete()
 
 
@@ -83,9 +85,21 @@ def hand_over(membership: Membership, *, to: Membership, by: Actor) -> None:
     heir.role, former.role = Membership.Role.OWNER, Membership.Role.REVIEWER
     for member in (heir, former):
         member.save(update_fields=["role"])
-    _end_invitations(former, by=by)
+    end_invitations(former.user_id, team_id=former.team_id, by=by)
     detail = {"former": former.user.display_name, "former_membership": former.pk}
     _record("team.handed_over", heir, by=by, before=before, **detail)
+
+
+def end_invitations(person_id: int, *, by: Actor, team_id: int | None = None) -> None:
+    """Revokes the invitations that the person sent, to one team or to all. Otherwise these
+    invitations would work again as soon as the person owns the team, or can sign in, again."""
+    now = database_now()
+    unused = Invitation.objects.filter(accepted_at__isnull=True, revoked_at__isnull=True)
+    sent = unused.filter(invited_by=person_id)
+    if team_id is not None:
+        sent = sent.filter(team=team_id)
+    record_many("invitation.revoked", by=by, of=list(sent.filter(expires_at__gt=now)), at=now)
+    sent.update(revoked_at=now, mail_due_at=None)
 
 
 def hold(team_id: int) -> Team:
@@ -122,14 +136,26 @@ def _still_owned(team: Team, by: Actor) -> None:
         raise NoLongerOwner(NoLongerOwner.__doc__)
 
 
-def _end_invitations(member: Membership, *, by: Actor) -> None:
-    """Revokes the invitations that the member sent. Otherwise these invitations would work again as
-    soon as the member owns the team again."""
+def _end_clients(member: Membership, *, by: Actor) -> None:
+    """Ends the clients that the member connected to the team's agents. Otherwise these clients
+    would work again as soon as the member joins the team again."""
     now = database_now()
-    unused = Invitation.objects.filter(accepted_at__isnull=True, revoked_at__isnull=True)
-    mine = unused.filter(team=member.team_id, invited_by=member.user_id)
-    record_many("invitation.revoked", by=by, of=list(mine.filter(expires_at__gt=now)), at=now)
-    mine.update(revoked_at=now, mail_due_at=None)
+    keys = ApiKey.objects.filter(
+        agent__team=member.team_id, grant__person=member.user_id, revoked_at__isnull=True
+    )
+    ended = list(keys.select_related("agent", "grant"))
+    ApiKey.objects.filter(pk__in=[key.pk for key in ended]).update(revoked_at=now)
+    AuditEvent.objects.bulk_create(
+        event_of(
+            "client.ended",
+            by=by,
+            of=key,
+            team_id=member.team_id,
+            at=now,
+            detail={"agent": key.agent.agent_id, "client": key.grant.client_name},
+        )
+        for key in ended
+    )
 
 
 def _keep_an_owner(member: Membership) -> None:

@@ -1,6 +1,6 @@
-"""Adds pages to Django's admin: for people, passkeys, agents, keys, gate keys, the audit, and the
-checkpoints of the log."""
+"""Adds pages to Django's admin: for people, passkeys, the directory, agents, keys, gate keys,
+clients, the audit, and the checkpoints of the log."""
 
-from accounts.admin import agents, checkpoints, gates, passkeys, people
+from accounts.admin import agents, checkpoints, clients, directory, gates, passkeys, people
 
-__all__ = ["agents", "checkpoints", "gates", "passkeys", "people"]
+__all__ = ["agents", "checkpoints", "clients", "directory", "gates", "passkeys", "people"]

@@ -55,7 +55,7 @@ class AgentAdmin(AuditedAdmin):
         live = Q(keys__expires_at=None) | Q(keys__expires_at__gt=now)
         rows: QuerySet[Agent] = super().get_queryset(request).select_related("team")
         return rows.annotate(
-            keys_usable=Count("keys", filter=Q(keys__revoked_at=None) & live),
+            keys_usable=Count("keys", filter=Q(keys__revoked_at=None, keys__grant=None) & live),
             last_used_at=Max("keys__last_used_at"),
         )
 
@@ -154,14 +154,14 @@ class AgentAdmin(AuditedAdmin):
 
     def rotate_key(self, request: HttpRequest, agent: Agent, key_id: UUID) -> HttpResponse:
         now, form = database_now(), RotateKeyForm(request.POST)
-        key = get_object_or_404(agent.keys.usable(now), pk=key_id)
+        key = get_object_or_404(agent.keys.without_grants().usable(now), pk=key_id)
         if not form.is_first_for(agent):
             return self._no_longer_visible(request, agent)
         _, text = keys.rotate(key, by=actor(request), overlap=form.delta, at=now)
         return self._show_once(request, agent, "API key", text)
 
     def revoke_key(self, request: HttpRequest, agent: Agent, key_id: UUID) -> HttpResponse:
-        key = get_object_or_404(agent.keys, pk=key_id)
+        key = get_object_or_404(agent.keys.without_grants(), pk=key_id)
         keys.revoke(key, by=actor(request), at=database_now())
         return self._done(request, agent, f"{key} was revoked. It no longer works.")
 
@@ -234,7 +234,7 @@ def _credentials(agent: Agent, now: datetime) -> dict[str, Any]:
                 "is_usable": key.is_usable(now),
                 "form": RotateKeyForm(initial=version, auto_id=f"id_{key.pk}_%s"),
             }
-            for key in agent.keys.order_by("-created_at")[:KEYS_SHOWN]
+            for key in agent.keys.without_grants().order_by("-created_at")[:KEYS_SHOWN]
         ],
         "issue_form": IssueKeyForm(initial=version, auto_id="id_issue_%s"),
         "secret_form": SecretForm(initial=version, auto_id="id_secret_%s"),

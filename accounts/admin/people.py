@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html
@@ -18,6 +19,7 @@ from accounts.admin.audited import AuditedAdmin, AuditedInline, actor
 from accounts.admin.forms import NewPersonForm, PersonForm
 from accounts.admin.read_only import ReadOnlyAdmin
 from accounts.models import ApiKey, AuditEvent, Membership, User
+from accounts.people import deactivation
 from accounts.sign_in.passwords.passwords import record_password_change
 from database.clock import database_now
 
@@ -80,6 +82,28 @@ class PersonAdmin(AuditedAdmin, PasswordAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         return super().has_delete_permission(request, obj) and may_change(request, obj)
 
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
+        """Deactivates and reactivates a person by the verbs, which also end what acted in the
+        person's name."""
+        is_switched = change and "is_active" in form.changed_data
+        wanted = obj.is_active
+        if is_switched:
+            obj.is_active = not wanted
+            form.changed_data.remove("is_active")
+        super().save_model(request, obj, form, change)
+        if is_switched and wanted:
+            deactivation.reactivate(obj, by=actor(request), at=database_now())
+        elif is_switched:
+            self._deactivate(request, obj)
+
+    def _deactivate(self, request: HttpRequest, user: User) -> None:
+        for team in deactivation.deactivate(user, by=actor(request), at=database_now()):
+            self.message_user(
+                request,
+                f"No owner of “{team}” can sign in any more. Make another member an owner.",
+                messages.WARNING,
+            )
+
     @admin.display(description="password")
     def password_link(self, user: User) -> str:
         """Shows a link, but no part of the hash."""
@@ -124,7 +148,7 @@ class TeamAdmin(AuditedAdmin):
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyAdmin):
     """Shows each API key with its agent. Keys are issued, rotated and revoked on the page of the
-    agent."""
+    agent. Connected clients have a page of their own (accounts/admin/clients.py)."""
 
     fields = ("hint", "agent", "mode", "state", "created_at", "issued_by", "last_used_at")
     list_display = ("hint", "agent", "team", "mode", "state", "created_at", "last_used_at")
@@ -132,6 +156,9 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     list_filter = ("mode", ("revoked_at", admin.EmptyFieldListFilter))
     search_fields = ("hint", "agent__agent_id", "agent__team__name")
     ordering = ("-created_at",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
+        return super().get_queryset(request).filter(grant__isnull=True)
 
     @admin.display(ordering="agent__team__name")
     def team(self, key: ApiKey) -> str:

@@ -14,8 +14,8 @@ class AlreadyIssued(Exception):
 def current(agent: Agent) -> str:
     """Returns the version of the agent's keys and secrets, which a form sends back. The version
     consists of the number of keys and the number of secrets. Both numbers only grow, because no key
-    or secret is deleted before its agent."""
-    return f"{agent.keys.count()}-{agent.signing_secrets.count()}"
+    or secret is deleted before its agent. Keys of clients don't count, because some are deleted."""
+    return f"{agent.keys.without_grants().count()}-{agent.signing_secrets.count()}"
 
 
 def lock_if_unchanged(agent: Agent, *, expected: str, by: Actor) -> None:

@@ -6,7 +6,6 @@ gate key can only claim approvals (docs/gates.md).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from datetime import datetime
 
@@ -19,8 +18,9 @@ from accounts.agents.quota import KeyEnded
 from accounts.audit import Actor, record
 from accounts.models import Agent, Gate, Team
 
-PREFIX = "wk_gate_"
-KEY = re.compile(r"wk_gate_[0-9A-Za-z]{36}", re.ASCII)
+KIND = "gate"
+PREFIX = f"wk_{KIND}_"
+KEY = key_texts.form_of(KIND)
 MAX_USABLE = 25  # gates of one team
 MAX_NAME = 80
 
@@ -46,7 +46,7 @@ def issue(
     """Issues a gate key for these agents of the team; returns its row and its text, which cannot be
     shown again. Raises TooManyGates or NoAgents."""
     hold(team, agents=agents, at=at)
-    text = key_texts.new_text(PREFIX)
+    text = key_texts.new_key(KIND)
     gate = Gate.objects.create(
         team=team,
         name=name,

@@ -5,7 +5,6 @@ A key is `wk_live_` or `wk_test_` and random digits (accounts/access/key_texts.p
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from django.db import transaction
 from django.db.models import Exists, Q
 from django.db.models.functions import Now
 
-from accounts.access.key_texts import digest_of, hint_of, is_whole, new_text
+from accounts.access.key_texts import digest_of, form_of, hint_of, is_whole, new_key
 from accounts.agents.quota import KeyEnded
 from accounts.agents.topics import topic_of
 from accounts.audit import Actor, record
@@ -24,7 +23,7 @@ from database.clock import database_now
 from database.compiled_queries import CompiledQuery, parameter
 from database.notifications import notify
 
-KEY = re.compile(r"wk_(?:live|test)_[0-9A-Za-z]{36}", re.ASCII)
+KEY = form_of("live", "test")
 LAST_USED_EVERY = timedelta(minutes=1)
 # Each key has its own quota, so unlimited keys would allow unlimited deliveries. This number is
 # enough for one key on each machine that an agent runs on, and for rotating these keys one after
@@ -49,9 +48,8 @@ def mint(
     """Issues a key; returns its row and its text, which cannot be shown again. Raises
     TooManyKeys."""
     Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)  # only one key at a time
-    if agent.keys.usable(database_now()).count() >= MAX_USABLE:
-        raise TooManyKeys(TooManyKeys.__doc__)
-    text = new_text(f"wk_{mode}_")
+    check_room(agent, at=database_now())
+    text = new_key(mode)
     key = ApiKey.objects.create(
         agent=agent,
         mode=mode,
@@ -62,6 +60,12 @@ def mint(
     )
     record("key.issued", by=by, of=key, team=agent.team_id, agent=agent.agent_id, lane=mode)
     return key, text
+
+
+def check_room(agent: Agent, *, at: datetime) -> None:
+    """Raises TooManyKeys if the agent can have no other key."""
+    if agent.keys.without_grants().usable(at).count() >= MAX_USABLE:
+        raise TooManyKeys(TooManyKeys.__doc__)
 
 
 @transaction.atomic
@@ -100,9 +104,17 @@ def rotate(
 @transaction.atomic
 def revoke(key: ApiKey, *, by: Actor, at: datetime) -> None:
     """Revokes the key immediately and permanently. A second call changes nothing."""
-    if ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=at):
+    if stop(key, at=at):
         record("key.revoked", by=by, of=key, team=key.agent.team_id, agent=key.agent.agent_id)
-        notify(topic_of(key.agent_id))
+
+
+def stop(key: ApiKey, *, at: datetime) -> bool:
+    """Ends the key and the requests that wait with it, inside the caller's transaction. Returns
+    whether it had not ended before."""
+    if not ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=at):
+        return False
+    notify(topic_of(key.agent_id))
+    return True
 
 
 def find(text: str, *, at: datetime) -> ApiKey | None:
@@ -143,6 +155,8 @@ def remembered(text: str) -> ApiKey | None:
     checks that the key is usable now may call this function. The condition for that check is
     is_usable_now() (docs/decisions/0027-hot-reads-remember-their-key.md).
     """
+    if not KEY.fullmatch(text):
+        return None  # a client's access token is remembered, too, but is no key
     digest = digest_of(text)
     # A look-up also reads the database's clock, and every caller needs that time next.
     entry = _remembered.get(digest) if clock.is_fresh() else None

@@ -48,6 +48,21 @@ def _taken_away(actor: str, detail: Detail) -> str:
     return f"{actor} removed an alias of {detail.get('agent', 'an agent')}"
 
 
+def _connected(actor: str, detail: Detail) -> str:
+    client, agent = detail.get("client", "a client"), detail.get("agent", "an agent")
+    return f"{actor} connected {client} as {agent}"
+
+
+def _terminal(actor: str, detail: Detail) -> str:
+    machine, agent = detail.get("machine") or "a terminal", detail.get("agent", "an agent")
+    return f"{actor} connected {machine} as {agent}"
+
+
+def _ended(actor: str, detail: Detail) -> str:
+    client, agent = detail.get("client", "a client"), detail.get("agent", "an agent")
+    return f"{actor} ended {client} as {agent}"
+
+
 EVENTS = {
     "agent.registered": Words("Agent registered", "agents registered", does("registered an agent")),
     "agent.paused": Words("Agent paused", "agents paused", does("paused an agent")),
@@ -69,6 +84,14 @@ EVENTS = {
         "Rate limited",
         "rate limits exceeded",
         does("exceeded its rate limit"),
+    ),
+    "client.connected": Words("Client connected", "clients connected", _connected),
+    "terminal.connected": Words("Terminal connected", "terminals connected", _terminal),
+    "client.ended": Words("Client ended", "clients ended", _ended),
+    "clients.changed": Words(
+        "Allowed clients changed",
+        "changes of the allowed clients",
+        does("changed which clients may connect"),
     ),
     "secret.issued": Words(
         "Signing secret created",
@@ -117,6 +140,16 @@ EVENTS = {
     "membership.changed": Words("Member changed", "members changed", _role_changed),
     "membership.removed": Words("Member removed", "members removed", does("removed a member")),
     "membership.left": Words("Member left", "members left", does("left the team")),
+    "membership.deactivated": Words(
+        "Member deactivated",
+        "members deactivated",
+        does("deactivated a member, who can no longer sign in"),
+    ),
+    "membership.reactivated": Words(
+        "Member reactivated",
+        "members reactivated",
+        does("reactivated a member, who can sign in again"),
+    ),
     "membership.joined": Words("Member joined", "members joined", _joined),
     "invitation.made": Words("Invitation created", "invitations created", _invited),
     "invitation.revoked": Words(

@@ -66,6 +66,11 @@ def client_network(request: HttpRequest) -> str:
     return _network_of(client_address(request))
 
 
+def network_in(text: str) -> str:
+    """Returns the network of an address, or of the last address in the text of a proxy's header."""
+    return _network_of(_address_in(text.rpartition(",")[2]))
+
+
 @lru_cache(maxsize=1_000)  # without the cache, parsing doubles the time of this check
 def _address_in(text: str) -> str:
     text, _, _ = text.strip().partition("%")  # the zone of a link-local address has no length limit

@@ -10,7 +10,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 
-from accounts.access import members
+from accounts.access import directory, members
 from accounts.agents import gates, keys, registration, signing_secrets
 from accounts.audit import Actor, record
 from accounts.models import Agent, Gate, Membership, Team, User
@@ -171,6 +171,7 @@ def reset_sign_in(email: str) -> User:
     user.save(update_fields=["password"])
     user.identities.all().delete()
     user.passkeys.all().delete()
+    directory.disconnect(user)
     second_factor.delete_recovery_codes_if_off(user)
     sessions.end_all(user)
     record("person.sign_in_reset", by=OPERATOR, of=user, team=None)

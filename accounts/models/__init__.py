@@ -10,10 +10,17 @@ from accounts.models.agents import (
 )
 from accounts.models.audit import AuditCheckpoint, AuditEntry, AuditEvent, AuditTip
 from accounts.models.checkpoints import CheckpointSending, LogCheckpoint, LogKey
+from accounts.models.directory import (
+    DirectoryAccount,
+    DirectoryAccountQuerySet,
+    DirectoryGroup,
+    user_key_of,
+)
 from accounts.models.gates import Gate, GateQuerySet
 from accounts.models.identities import Identity, ProviderDocument
 from accounts.models.key_pairs import KeyPair
 from accounts.models.log import LogEntry, LogTeam, LogTile, LogTree, LogWaiting
+from accounts.models.oauth import ClientPolicy, DeviceSignIn, OAuthGrant
 from accounts.models.passkeys import Passkey, PasskeyNotice, PasskeyQuerySet, UsedChallenge
 from accounts.models.people import (
     Absence,
@@ -49,6 +56,11 @@ __all__ = [
     "AuditTip",
     "CheckpointSending",
     "ClaimedId",
+    "ClientPolicy",
+    "DeviceSignIn",
+    "DirectoryAccount",
+    "DirectoryAccountQuerySet",
+    "DirectoryGroup",
     "Gate",
     "GateQuerySet",
     "Identity",
@@ -64,6 +76,7 @@ __all__ = [
     "LogWaiting",
     "Membership",
     "MembershipQuerySet",
+    "OAuthGrant",
     "Passkey",
     "PasskeyNotice",
     "PasskeyQuerySet",
@@ -80,4 +93,5 @@ __all__ = [
     "UsedChallenge",
     "User",
     "UserManager",
+    "user_key_of",
 ]

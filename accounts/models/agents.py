@@ -134,6 +134,10 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     def usable(self, at: datetime) -> ApiKeyQuerySet:
         return self.filter(is_usable(at))
 
+    def without_grants(self) -> ApiKeyQuerySet:
+        """Leaves out the keys that clients got by signing in (accounts/models/oauth.py)."""
+        return self.filter(grant__isnull=True)
+
 
 class ApiKey(models.Model):
     """Proves an agent's identity. Only the key's SHA-256 is stored (accounts/agents/keys.py mints

@@ -18,9 +18,16 @@ class Identity(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="identities")
     # The address that the provider sent at the last sign-in. The address is only shown to people.
     email = models.CharField(max_length=254, blank=True)
+    # The account's id in the company's directory, from the last sign-in, or empty. SCIM calls it
+    # `externalId`.
+    directory_id = models.CharField(max_length=255, blank=True, default="", db_default="")
+    # The groups of the last sign-in that give a role, one on each line. They count for groups that
+    # the directory does not send by SCIM. Null if no sign-in has stored them yet.
+    groups = models.TextField(null=True, blank=True)  # noqa: DJ001 - an empty text is no groups
     connected_at = models.DateTimeField(default=database_now)
 
     class Meta:
+        indexes = [models.Index(fields=["issuer", "directory_id"], name="identities_in_directory")]
         constraints = [
             models.UniqueConstraint(fields=["issuer", "subject"], name="identity_of_one_person"),
             models.UniqueConstraint(fields=["issuer", "user"], name="one_identity_a_person"),

@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
-from django.utils.crypto import salted_hmac
+from django.utils.crypto import constant_time_compare, salted_hmac
 
 from database.clock import database_now
 from pages.characters.names import SINGLE_LINE, compose, visible
@@ -71,6 +71,12 @@ class User(AbstractBaseUser, PermissionsMixin):
         so a change of either one ends every session."""
         value = f"{self.session_epoch} {self.password}"
         return salted_hmac("accounts.User", value, secret=secret, algorithm="sha256").hexdigest()
+
+    def fits_session_auth_hash(self, given: str) -> bool:
+        """Returns whether `given` is this person's hash with the newest secret key, or with an
+        older one that still counts (SECRET_KEY_FALLBACKS)."""
+        hashes = [self.get_session_auth_hash(), *self.get_session_auth_fallback_hash()]
+        return any(constant_time_compare(given, each) for each in hashes)
 
 
 class Team(models.Model):

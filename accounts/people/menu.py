@@ -72,7 +72,7 @@ ENTRIES = [
         20,
         "Security",
         "settings-security",
-        text="Two-step sign-in, passkeys and sessions.",
+        text="Two-step sign-in, passkeys, connected clients and sessions.",
         state=_two_step,
         notes=_two_step_notes,
     ),
@@ -108,5 +108,12 @@ ENTRIES = [
         text="The people in your teams, their roles and invitations.",
         state=_member_count,
         notes=_member_notes,
+    ),
+    SettingsPage(
+        TEAMS,
+        25,
+        "Clients",
+        "settings-clients",
+        text="The people who may connect ChatGPT, Claude and other clients.",
     ),
 ]

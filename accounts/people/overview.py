@@ -12,7 +12,7 @@ from accounts.models import User
 from accounts.sign_in.two_step import second_factor
 from accounts.teams.own_teams import OwnTeam, own_teams
 from pages.attention import Note
-from pages.settings import OWN, SettingsPage, registered_pages
+from pages.settings import OWN, SERVER, TEAMS, SettingsPage, pages_for
 
 
 @dataclass
@@ -44,16 +44,18 @@ class SettingsCard:
 class Overview:
     own: list[SettingsCard]
     teams: list[SettingsCard]
+    server: list[SettingsCard]
     notes: list[Note]
 
 
 def overview_of(user: User) -> Overview:
     """Makes nine queries, for any number of teams."""
-    settings, pages = Settings(user), registered_pages()
+    settings, pages = Settings(user), pages_for(user)
     cards = [SettingsCard(page, page.state(settings)) for page in pages]
     notes = [note for page in pages for note in page.notes(settings)]
     return Overview(
         own=[card for card in cards if card.page.section == OWN],
-        teams=[card for card in cards if card.page.section != OWN],
+        teams=[card for card in cards if card.page.section == TEAMS],
+        server=[card for card in cards if card.page.section == SERVER],
         notes=sorted(notes, key=attrgetter("is_risk"), reverse=True),
     )

@@ -9,3 +9,5 @@ from django.dispatch import Signal
 time_zone_changed = Signal()
 # The arguments are user, who is deleted next, names, which no one else has, and by, the new name.
 person_removed = Signal()
+# The arguments are user and at. The person can no longer sign in.
+person_deactivated = Signal()

@@ -34,6 +34,13 @@ class OwnTeam:
         )
 
     @property
+    def has_owner(self) -> bool:
+        """Returns whether an owner can sign in. The last owner may have been deactivated."""
+        return any(
+            each.role == Membership.Role.OWNER and each.user.is_active for each in self.people
+        )
+
+    @property
     def who_answer(self) -> list[Membership]:
         roles = {Membership.Role.OWNER, Membership.Role.REVIEWER}
         return [each for each in self.people if each.role in roles and each.user.is_active]

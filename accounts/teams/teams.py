@@ -13,7 +13,7 @@ from accounts.models import Membership, Passkey, Team, User
 from accounts.sign_in.two_step import second_factor
 from database.clock import database_now
 
-# There is a limit, because every page makes a query for each team of a person.
+# There is a limit, because the lists of a page have a SELECT for each team of a person.
 MAX_OWNED = 20
 LONGEST_STEM = 40
 

@@ -15,9 +15,12 @@ from accounts.models import (
     Absence,
     AddressChange,
     AuditEvent,
+    DirectoryAccount,
+    DirectoryGroup,
     Identity,
     Invitation,
     Membership,
+    OAuthGrant,
     Passkey,
     RecoveryCode,
     SecondFactor,
@@ -63,7 +66,20 @@ SECTIONS = [
     ExportSection(
         "connected_accounts",
         lambda user: Identity.objects.filter(user=user),
-        ("issuer", "subject", "email", "connected_at"),
+        ("issuer", "subject", "email", "directory_id", "groups", "connected_at"),
+    ),
+    ExportSection(
+        "directory_account",
+        lambda user: DirectoryAccount.objects.filter(user=user),
+        (
+            *("user_name", "external_id", "display_name", "formatted_name", "given_name"),
+            *("family_name", "emails", "is_active", "created_at", "changed_at", "deleted_at"),
+        ),
+    ),
+    ExportSection(
+        "directory_groups",
+        lambda user: DirectoryGroup.objects.filter(members__user=user),
+        ("display_name", "external_id"),
     ),
     ExportSection(
         "passkeys",
@@ -75,6 +91,14 @@ SECTIONS = [
     ),
     ExportSection(
         "recovery_codes", lambda user: RecoveryCode.objects.filter(user=user), ("used_at",)
+    ),
+    ExportSection(
+        "connected_clients",
+        lambda user: OAuthGrant.objects.of_person(user),
+        (
+            *("client_name", "client_host", "key__agent__team__slug", "key__agent__agent_id"),
+            *("created_at", "key__last_used_at", "ends_at", "key__revoked_at"),
+        ),
     ),
     ExportSection(
         "invitations_sent",

@@ -29,7 +29,9 @@ def cookie_name() -> str:
 def known_as(request: HttpRequest, email: str) -> str:
     """Returns this browser's id if that person has signed in with it; otherwise an empty text."""
     known = _read(request)
-    return known["id"] if _mark(email) in known["people"] else ""
+    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    is_known = any(_mark(email, key=key) in known["people"] for key in keys)
+    return known["id"] if is_known else ""
 
 
 def remember(request: HttpRequest, response: HttpResponseBase, email: str) -> None:
@@ -55,6 +57,8 @@ def _read(request: HttpRequest) -> dict[str, Any]:
     return known
 
 
-def _mark(email: str) -> str:
-    """Hashes the e-mail address, because no person is looked up before the password is right."""
-    return salted_hmac(SALT, email.strip().lower(), algorithm="sha256").hexdigest()[:24]
+def _mark(email: str, *, key: str | None = None) -> str:
+    """Hashes the e-mail address, because no person is looked up before the password is right. The
+    default key is the newest one."""
+    address = email.strip().lower()
+    return salted_hmac(SALT, address, secret=key, algorithm="sha256").hexdigest()[:24]

@@ -197,10 +197,8 @@ def _valid_sessions(user: User, *, at: datetime) -> Iterator[tuple[str, dict[str
     and the password and the epoch have not changed since it began."""
     for row in Session.objects.filter(user=user, expire_date__gt=at):
         data = SessionStore(row.pk).decode(row.session_data)
-        auth_hash = data.get(HASH_SESSION_KEY, "")
-        if not _is_over(data, at=at) and constant_time_compare(
-            auth_hash, user.get_session_auth_hash()
-        ):
+        fits = user.fits_session_auth_hash(data.get(HASH_SESSION_KEY, ""))
+        if fits and not _is_over(data, at=at):
             yield row.pk, data
 
 

@@ -18,8 +18,12 @@ log = logging.getLogger(__name__)
 RANKS = ("reader", "reviewer", "owner")
 
 
-def apply(user: User, groups: frozenset[str], provider: Provider) -> None:
-    """Adds, changes and removes memberships. The caller has locked the person's row."""
+def apply(
+    user: User, groups: frozenset[str], provider: Provider, *, is_complete: bool = True
+) -> None:
+    """Adds, changes and removes memberships. The caller has locked the person's row. If the groups
+    are not complete, memberships are only added, because another group may have given the others.
+    """
     wanted = _roles(groups, provider)
     named = Team.objects.filter(slug__in=wanted)
     given = Team.objects.filter(memberships__user=user, memberships__from_groups=True)
@@ -29,7 +33,7 @@ def apply(user: User, groups: frozenset[str], provider: Provider) -> None:
         role = wanted.get(team.slug)
         if membership is None and role is not None:
             _add(user, team, role, provider)
-        elif membership is not None and membership.from_groups:
+        elif membership is not None and membership.from_groups and is_complete:
             _settle(membership, role, provider)
     if missing := wanted.keys() - set(named.values_list("slug", flat=True)):
         log.warning("WAKE_OIDC_GROUPS names teams that do not exist: %s", sorted(missing))

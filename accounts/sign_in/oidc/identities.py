@@ -13,9 +13,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 
-from accounts.access import invitations
+from accounts.access import directory, invitations
 from accounts.audit import Actor, person, record
-from accounts.models import Identity, Invitation, User
+from accounts.models import DirectoryAccount, Identity, Invitation, User
 from accounts.sign_in.addresses import changes as address_changes
 from accounts.sign_in.browsers import sessions
 from accounts.sign_in.oidc import groups, problems
@@ -45,12 +45,11 @@ def person_of(
     Raises a Problem, and InvitationEnded."""
     try:
         with transaction.atomic():
+            in_directory = directory.hold(account.directory_id)
             user = _known(account, provider)
             if user is None:
                 user = _newcomer(account, provider, invitation, at=at, address=address)
-            if not user.is_active:
-                raise problems.Deactivated(problems.Deactivated.__doc__)
-            _apply_groups(user, account, provider)
+            _settle(user, account, provider, in_directory)
             return user
     except IntegrityError:  # the same person signs in twice at this moment
         raise problems.SignInExpired(problems.SignInExpired.__doc__) from None
@@ -61,6 +60,7 @@ def connect(
     user: User, account: Account, provider: Provider, *, at: datetime, address: str = ""
 ) -> None:
     """Connects the account to a signed-in person. Raises ConnectedToOther and AlreadyConnected."""
+    in_directory = directory.hold(account.directory_id)
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     taken = Identity.objects.filter(issuer=provider.issuer, subject=account.subject).first()
     if taken is not None and taken.user_id != user.pk:
@@ -69,7 +69,7 @@ def connect(
         raise problems.AlreadyConnected(problems.AlreadyConnected.__doc__)
     if taken is None:
         _store(user, account, provider, at=at, address=address)
-    _apply_groups(user, account, provider)
+    _settle(user, account, provider, in_directory)
 
 
 @transaction.atomic
@@ -84,7 +84,7 @@ def disconnect(user: User, provider: Provider, *, by: Actor) -> bool:
         raise problems.OnlyWayIn(problems.OnlyWayIn.__doc__)
     record("identity.disconnected", by=by, of=identity, team=None)
     identity.delete()
-    groups.apply(user, frozenset(), provider)
+    groups.apply(user, directory.groups_of(user, ()), provider)
     sessions.end_all(user)
     return True
 
@@ -96,16 +96,23 @@ def is_the_same(user: User, account: Account, provider: Provider) -> bool:
 
 
 def _known(account: Account, provider: Provider) -> User | None:
-    """Returns the person and locks their row. Stores the provider's present address."""
+    """Returns the person and locks their row. Stores what the provider says of them now."""
     identity = Identity.objects.filter(issuer=provider.issuer, subject=account.subject).first()
     if identity is None:
         return None
     user = User.objects.select_for_update(no_key=True).get(pk=identity.user_id)
-    email = _email_of(account)
-    if identity.email != email:
-        identity.email = email
-        identity.save(update_fields=["email"])
+    said = _said(account, provider)
+    if any(getattr(identity, name) != value for name, value in said.items()):
+        Identity.objects.filter(pk=identity.pk).update(**said)
     return user
+
+
+def _said(account: Account, provider: Provider) -> dict[str, str]:
+    said = {"email": _email_of(account), "directory_id": account.directory_id}
+    if account.groups is not None:
+        named = account.groups & {group for group, _, _ in provider.groups}
+        said["groups"] = "\n".join(sorted(named))
+    return said
 
 
 def _newcomer(
@@ -121,7 +128,7 @@ def _newcomer(
     if user is None:
         if address_changes.may_be_restored(email, at=at):
             raise _taken()
-        user = User.objects.create_user(email, display_name=_name_for(account, email))
+        user = User.objects.create_user(email, display_name=name_for(account.name, email))
         record("person.added", by=person(user, address), of=user, team=None)
     _store(user, account, provider, at=at, address=address)
     if invitation is not None:
@@ -159,7 +166,7 @@ def _without_a_way_in(email: str, account: Account, provider: Provider) -> User 
         raise _taken()
     if user.has_usable_password():
         raise _taken()
-    if user.identities.exists() or user.passkeys.exists():
+    if directory.has_way_in(user) or directory.is_of_another(user, account.directory_id):
         raise problems.AddressTakenAndNoPasswords(problems.AddressTakenAndNoPasswords.__doc__)
     return user
 
@@ -175,15 +182,35 @@ def _store(user: User, account: Account, provider: Provider, *, at: datetime, ad
         issuer=provider.issuer,
         subject=account.subject,
         user=user,
-        email=_email_of(account),
         connected_at=at,
+        **_said(account, provider),
     )
     record("identity.connected", by=person(user, address), of=identity, team=None, at=at)
 
 
-def _apply_groups(user: User, account: Account, provider: Provider) -> None:
-    if account.groups is not None:
-        groups.apply(user, account.groups, provider)
+def _settle(
+    user: User, account: Account, provider: Provider, in_directory: DirectoryAccount | None
+) -> None:
+    """Connects the directory's account to the person, and applies the person's groups. Raises
+    Deactivated."""
+    has_left = in_directory is not None and in_directory.is_active is False
+    if has_left or not user.is_active:
+        raise problems.Deactivated(problems.Deactivated.__doc__)
+    if in_directory is not None:
+        former = directory.connect(in_directory, user, by=provider.actor)
+        if former is not None:
+            groups.apply(former, frozenset(), provider)
+    if account.groups is not None or in_directory is not None:
+        apply_groups(user, provider)
+
+
+def apply_groups(user: User, provider: Provider) -> None:
+    """Applies the groups that the directory sent, and those of the last sign-in. The caller has
+    locked the person's row."""
+    identity = identity_of(user, provider)
+    at_sign_in = identity.groups if identity is not None else ""
+    names = directory.groups_of(user, (at_sign_in or "").splitlines())
+    groups.apply(user, names, provider, is_complete=at_sign_in is not None)
 
 
 def _email_of(account: Account) -> str:
@@ -199,9 +226,9 @@ def _email_of(account: Account) -> str:
     return email if len(email) <= 254 else ""
 
 
-def _name_for(account: Account, email: str) -> str:
+def name_for(name: str, email: str) -> str:
     """Returns the provider's name for the person, if it can be a display name here."""
-    name = nfc(account.name.strip()[:LONGEST_NAME])[:80]
+    name = nfc(name.strip()[:LONGEST_NAME])[:80]
     field = User._meta.get_field("display_name")
     try:
         return str(field.clean(name, None))

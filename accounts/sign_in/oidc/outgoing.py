@@ -15,10 +15,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
-from django.db import connection
 from yarl import URL
 
 from accounts.sign_in.oidc.problems import BadAnswer, Busy, ProviderAway
+from database.turns import released
 
 log = logging.getLogger(__name__)
 
@@ -76,18 +76,24 @@ def _ask(method: str, url: str, body: str | None, headers: Mapping[str, str]) ->
     if not is_safe(url):
         log.warning("The sign-in provider names an address that is not https: %r", url)
         raise BadAnswer(BadAnswer.__doc__)
-    if not connection.in_atomic_block:
-        connection.close()  # the pool gets the connection back while the provider works
-    if not _slots.acquire(timeout=PATIENCE_SECONDS):
-        raise Busy(Busy.__doc__)
     try:
-        status, content = asyncio.run(_exchange(method, url, body, headers))
+        with released():
+            status, content = _exchange_in_slot(method, url, body, headers)
         return status, content.decode()
     except UnicodeDecodeError:
         raise BadAnswer(BadAnswer.__doc__) from None
     except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as failure:
         log.warning("The sign-in provider failed: %s %s: %r", method, url, failure)
         raise ProviderAway(ProviderAway.__doc__) from failure
+
+
+def _exchange_in_slot(
+    method: str, url: str, body: str | None, headers: Mapping[str, str]
+) -> tuple[int, bytes]:
+    if not _slots.acquire(timeout=PATIENCE_SECONDS):
+        raise Busy(Busy.__doc__)
+    try:
+        return asyncio.run(_exchange(method, url, body, headers))
     finally:
         _slots.release()
 

@@ -22,6 +22,7 @@ class Provider:
     domains: frozenset[str]
     groups: tuple[tuple[str, str, str], ...]
     groups_claim: str
+    directory_claim: str
     always_asks_second_factor: bool
     asks_again: bool
 
@@ -44,6 +45,7 @@ def configured() -> Provider | None:
         domains=frozenset(map(ascii_domain, settings.WAKE_OIDC_DOMAINS)) - {""},
         groups=tuple(settings.WAKE_OIDC_GROUPS),
         groups_claim=settings.WAKE_OIDC_GROUPS_CLAIM,
+        directory_claim=settings.WAKE_SCIM_ID_CLAIM,
         always_asks_second_factor=settings.WAKE_OIDC_SECOND_FACTOR,
         asks_again=settings.WAKE_OIDC_ASKS_AGAIN,
     )

@@ -39,11 +39,12 @@ YES = (True, "true", "1")  # some providers send text; a number 1 equals True
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Describes an account at the provider, from a verified token. `groups` is None if the provider
-    sent no groups. `authenticated_at` is 0 if the provider did not send the time at which it asked
-    the person."""
+    """Describes an account at the provider, from a verified token. `directory_id` is its id in the
+    company's directory, or empty. `groups` is None if the provider sent no groups.
+    `authenticated_at` is 0 if the provider did not send the time at which it asked the person."""
 
     subject: str
+    directory_id: str
     email: str
     is_email_verified: bool
     name: str
@@ -170,6 +171,7 @@ def _with_user_info(
 def _account(claims: dict[str, Any], provider: Provider) -> Account:
     return Account(
         subject=claims["sub"],
+        directory_id=_directory_id(claims.get(provider.directory_claim)),
         email=claims["email"] if isinstance(claims.get("email"), str) else "",
         # With xms_edov, Entra ID says that the owner of the domain confirms the address.
         is_email_verified=any(claims.get(name) in YES for name in ABOUT_THE_ADDRESS),
@@ -178,6 +180,11 @@ def _account(claims: dict[str, Any], provider: Provider) -> Account:
         authenticated_at=_seconds(claims.get("auth_time")),
         used_second_factor=provider.always_asks_second_factor or "mfa" in (claims.get("amr") or []),
     )
+
+
+def _directory_id(value: Any) -> str:
+    is_id = isinstance(value, str) and len(value) <= LONGEST_SUBJECT and value.isprintable()
+    return value if is_id else ""
 
 
 def _seconds(value: Any) -> float:

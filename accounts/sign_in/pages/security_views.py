@@ -26,6 +26,7 @@ from database import encryption
 from database.clock import database_now
 from pages.confirmation import confirmation_page
 from pages.page import form_page, page, too_many
+from pages.panels import panels
 from pages.redirects import SeeOther
 from pages.settings import posted, saved, settings_page
 
@@ -49,6 +50,7 @@ def security_settings(request: PersonRequest) -> HttpResponse:
         identity=identity_of(request.user, provider) if provider else None,
         has_password=has_password(request.user),
         provider_hours=settings.WAKE_OIDC_SESSION_HOURS,
+        panels=panels("security", request.user, user=request.user, at=now),
         sessions=sessions.sign_ins(request.user, here=request.session, at=now),
         factor=SecondFactor.objects.of(request.user),
         passkeys=list(Passkey.objects.of(request.user)),

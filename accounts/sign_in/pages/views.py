@@ -180,8 +180,8 @@ def _ask_for_code(request: HttpRequest, user: User, form: CodeForm, **context: A
 
 
 def _user_or_unknown(email: str) -> User:
-    """Returns the user of the address. For an unknown address, returns a row without a name,
-    because people also type their password there."""
+    """Returns the user of the address. For an unknown address, returns a user without a name, so
+    that the audit does not store the address: people sometimes type their password there."""
     try:
         return User.objects.get_by_natural_key(email)
     except User.DoesNotExist:

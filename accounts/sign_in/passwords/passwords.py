@@ -31,8 +31,8 @@ def has_password(user: User) -> bool:
 @transaction.atomic
 def change_password(user: User, password: str, *, by: Actor) -> None:
     """Sets the password. A new password ends every session (except the one that the caller keeps
-    with `update_session_auth_hash`), sign-ins that wait for a code, and links in mails. Sessions,
-    sign-ins and links are valid only for the old password."""
+    with `update_session_auth_hash`), sign-ins that wait for a code, and links in mails. Each of
+    them is bound to the password with which it was made."""
     user.set_password(password)
     user.save(update_fields=["password"])
     record_password_change(user, by=by)

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 
 from django.contrib.sessions.backends.base import SessionBase
-from django.utils.crypto import constant_time_compare
 
 from accounts.models import User
 from accounts.sign_in.browsers.sessions import ByProvider
@@ -39,7 +38,7 @@ def person_of(session: SessionBase, *, at: datetime) -> User | None:
     if state is None or at.timestamp() - state["at"] > HOLDS.total_seconds():
         return None
     user = User.objects.filter(pk=state["person"], is_active=True).first()
-    if user and constant_time_compare(state["fits"], user.get_session_auth_hash()):
+    if user and user.fits_session_auth_hash(state["fits"]):
         return user
     return None
 

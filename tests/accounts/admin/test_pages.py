@@ -21,7 +21,10 @@ from accounts.models import (
     ApiKey,
     AuditEvent,
     ClaimedId,
+    DirectoryAccount,
+    DirectoryGroup,
     Gate,
+    OAuthGrant,
     Passkey,
     SigningSecret,
     Team,
@@ -30,6 +33,7 @@ from accounts.models import (
 from relay.cards import callers
 from relay.cards.publishing import publish
 from relay.models import CallerKey, Card
+from tests.fixtures.clients import connected
 from tests.fixtures.strict_client import Client
 from tests.types import Answer, MakeDelivery
 from wake.blobs.uploads import upload
@@ -52,7 +56,10 @@ READ_ONLY = [
     CallerKey,
     Card,
     Delivery,
+    DirectoryAccount,
+    DirectoryGroup,
     Gate,
+    OAuthGrant,
     Passkey,
     Response,
     UploadedBlob,
@@ -82,6 +89,7 @@ def fill(team: Team, alice: User, bob: User, answer: Answer) -> Callable[[int], 
             caller, _text = callers.mint(team, name="Some caller", by=SYSTEM)
             gates.issue(team, name="Some gate", agents=[agent], by=SYSTEM, at=timezone.now())
             publish(agent, by=SYSTEM, at=timezone.now(), callers=[caller])
+            connected(agent, alice, name="Some chat")
             keys.rotate(key, by=SYSTEM, overlap=timedelta(hours=1), at=timezone.now())
             delivery = deliver(
                 agent,
@@ -99,6 +107,10 @@ def fill(team: Team, alice: User, bob: User, answer: Answer) -> Callable[[int], 
             Passkey.objects.create(
                 user=alice, name="A phone", credential_id=credential_id, public_key=b"k"
             )
+            account = DirectoryAccount.objects.create(
+                user_name=agent.agent_id, user_key=agent.agent_id
+            )
+            DirectoryGroup.objects.create(display_name="A group").members.add(account)
             upload(key, CONTENT.encode(), content_type="text/plain", at=timezone.now())
             CallbackAttempt.objects.create(
                 callback=Callback.objects.get(agent=agent),

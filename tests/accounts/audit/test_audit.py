@@ -32,7 +32,7 @@ def test_an_event_copies_ids_and_names(agent: Agent, team: Team, alice: User) ->
 
 
 def test_an_event_outlives_its_object(team: Team) -> None:
-    """ "has no foreign keys, so that nothing it names can hold it or change it" """
+    """An event has ids and names instead of foreign keys."""
     agent = Agent.objects.create(team=team, agent_id="short-lived")
     record("agent.greeted", by=SYSTEM, of=agent, team=team)
 

@@ -26,6 +26,7 @@ from accounts.models import (
     LogWaiting,
     Team,
 )
+from tests.documents.blocks import documented
 from tests.wake.callbacks.world import HOME
 
 AT = datetime(2026, 11, 3, 9, 30, tzinfo=UTC)
@@ -67,10 +68,16 @@ def _audit_verify(*options: str) -> str:
 
 def _run_the_manuals_repair(entry: LogEntry) -> None:
     """Runs the manual's Python commands with the number of this entry."""
-    case = "The server did not write the entry"
-    example = re.search(rf"\*\*{case}.*?<<'END'\n(.*?)^END$", OPERATIONS, re.DOTALL | re.MULTILINE)
-    assert example
-    exec(example[1].replace("pk=57", f"pk={entry.pk}"), {})  # noqa: S102 - our own document
+    look = documented("docs/operations.md", "print(LogTree.objects.values())")
+    repair = documented("docs/operations.md", "append_only.unguard(connection)")
+    for commands in (look, repair):
+        _run_in_the_shell(commands.replace("pk=57", f"pk={entry.pk}"))
+
+
+def _run_in_the_shell(commands: str) -> None:
+    """Runs what a here-document of the manual gives to `manage.py shell`."""
+    program = commands.partition("<<'END'\n")[2].removesuffix("END\n")
+    exec(program, {})  # noqa: S102 - our own document
 
 
 def test_the_log_names_the_entry_in_one_line(
@@ -155,11 +162,7 @@ def test_a_receipt_that_waits_twice_is_named_and_repaired(
     assert sweep.append_new(at=AT) == 0
 
     assert _same(caplog) == f"receipt as {sweep.described(LogEntry.objects.get(kind='receipt'))}"
-    example = re.search(
-        r"### An entry that is there.*?<<'END'\n(.*?)^END$", OPERATIONS, re.DOTALL | re.M
-    )
-    assert example
-    exec(example[1], {})  # noqa: S102 - our own document
+    _run_in_the_shell(documented("docs/operations.md", 'logged.values("receipt_id")'))
     _light(team, times=1)
     assert sweep.append_new(at=AT) == 1
 

@@ -10,7 +10,9 @@ REMOVED = {
     "accounts.User_user_permissions": "user",
     "accounts.Membership": "user",
     "accounts.Absence": "user",
-    "accounts.Identity": "issuer subject user email",
+    "accounts.Identity": "issuer subject user email directory_id groups",
+    "accounts.DirectoryAccount": "user user_name user_key external_id display_name formatted_name"
+    " given_name family_name emails",
     "accounts.Passkey": "user name credential_id public_key transports",
     "accounts.PasskeyNotice": "user passkey email",
     "accounts.SecondFactor": "user ciphertext",
@@ -18,6 +20,13 @@ REMOVED = {
     "accounts.ResetRequest": "email address",
     "accounts.AddressChange": "user old_email new_email digest",
     "accounts.Session": "session_key session_data user",
+    "accounts.DeviceSignIn": "person",
+    "oauth2_provider.Application": "user",
+    "oauth2_provider.Grant": "user",
+    "oauth2_provider.AccessToken": "user",
+    "oauth2_provider.RefreshToken": "user",
+    "oauth2_provider.IDToken": "user",
+    "oauth2_provider.DeviceGrant": "user",
     "accounts.Invitation": "invited_by digest",
     "admin.LogEntry": "user",
     "inbox.Preferences": "user saved_views digest_days quiet_days digest_error",
@@ -37,6 +46,7 @@ REPLACED = {
     "accounts.ApiKey": "issued_by",
     "accounts.Gate": "issued_by",
     "accounts.Invitation": "email accepted_by",
+    "accounts.OAuthGrant": "person",
     "admin.LogEntry": "object_repr",
     "inbox.Channel": "added_by",
     "inbox.Comment": "author author_name",
@@ -75,14 +85,14 @@ KEPT: dict[str, dict[str, str]] = {
     AGENT: {
         "wake.Delivery": "claimed_agent_id provider headline summary details_json callback_webhook"
         " assumption thread extensions content_hash idempotency_key idempotency_hash"
-        " withdrawn_reason key_hint nonce",
+        " traceparent withdrawn_reason key_hint nonce",
         "wake.Claim": "idempotency_key key_hint",
         "wake.Outcome": "summary details_json idempotency_key idempotency_hash key_hint",
         "wake.UploadedBlob": "sha256 media_type content uploaded_sha256",
         "inbox.Searchable": "words",
         "inbox.Word": "text",
         "relay.Context": "context_id",
-        "relay.Task": "idempotency_key idempotency_hash source_task network",
+        "relay.Task": "idempotency_key idempotency_hash traceparent source_task network",
         "relay.Message": "message_id parts_json metadata_json reference_task_ids"
         " accepted_output_modes idempotency_key idempotency_hash",
         "relay.Artifact": "artifact_id name description parts_json metadata_json",
@@ -103,9 +113,12 @@ KEPT: dict[str, dict[str, str]] = {
     },
     TEAM: {
         "accounts.Team": "slug name",
+        "accounts.DirectoryGroup": "display_name external_id",
         "accounts.Agent": "agent_id",
         "accounts.ClaimedId": "pattern",
         "accounts.Gate": "name",
+        "accounts.ClientPolicy": "hosts",
+        "accounts.OAuthGrant": "client_name client_host",
         "wake.Claim": "gate_name",
         "relay.Card": "description version skills input_modes output_modes",
         "relay.CallerKey": "name",
@@ -121,6 +134,7 @@ KEPT: dict[str, dict[str, str]] = {
     KEY: {
         "accounts.ApiKey": "hint digest",
         "accounts.Gate": "hint digest",
+        "accounts.OAuthGrant": "code_digest",
         "accounts.SigningSecret": "ciphertext",
         "accounts.SignInAttempts": "digest",
         "accounts.UsedChallenge": "digest",
@@ -131,6 +145,18 @@ KEPT: dict[str, dict[str, str]] = {
         "inbox.SlackRequest": "key",
     },
     "sent or given up within days": {"inbox.SlackReply": "url note"},
+    "gone soon after a terminal has signed in, or has not": {
+        "accounts.DeviceSignIn": "machine proposed_id address",
+        "oauth2_provider.DeviceGrant": "device_code user_code scope client_id",
+    },
+    "what a client says of itself, and digests of its tokens": {
+        "oauth2_provider.Application": "client_id redirect_uris post_logout_redirect_uris"
+        " client_secret name allowed_origins",
+        "oauth2_provider.Grant": "code redirect_uri scope code_challenge nonce claims resource",
+        "oauth2_provider.AccessToken": "token token_checksum scope resource",
+        "oauth2_provider.RefreshToken": "token token_checksum resource",
+        "oauth2_provider.IDToken": "scope",
+    },
     SERVER: {
         "accounts.LogCheckpoint": "root note",
         "accounts.CheckpointSending": "name error result",
@@ -139,7 +165,9 @@ KEPT: dict[str, dict[str, str]] = {
         "auth.Permission": "name codename",
         "auth.Group": "name",
         "contenttypes.ContentType": "app_label model",
+        "wake.EventCounts": "deliveries responses",
         "wake.Heartbeat": "name",
+        "wake.LastBackup": "folder",
     },
 }
 
@@ -150,4 +178,11 @@ NOT_DOWNLOADED = {
     "accounts.User_user_permissions": "Wake uses no permissions of one person",
     "accounts.PasskeyNotice": "a mail that leaves within minutes; the passkey is listed",
     "admin.LogEntry": "the audit has the same event",
+    "accounts.DeviceSignIn": "a terminal that waits for a few minutes",
+    "oauth2_provider.Application": "clients belong to no person; connected_clients lists them",
+    "oauth2_provider.Grant": "a code of one minute",
+    "oauth2_provider.AccessToken": "a digest; connected_clients lists the client",
+    "oauth2_provider.RefreshToken": "a digest; connected_clients lists the client",
+    "oauth2_provider.IDToken": "Wake makes none",
+    "oauth2_provider.DeviceGrant": "a terminal that waits for a few minutes",
 }

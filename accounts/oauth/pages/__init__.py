@@ -1,0 +1,1 @@
+"""Shows people which clients may connect, and which they connected themselves."""

@@ -1,0 +1,1 @@
+"""Registers clients, and reads what clients say of themselves."""
