@@ -17,6 +17,7 @@ from bench import (
     hot_paths,
     idle_streams,
     log,
+    metrics,
     pages,
 )
 from bench.tools.results import Row, print_table
@@ -48,6 +49,10 @@ PARTS: dict[str, tuple[Callable[[], list[Row]], Callable[[], list[Row]]]] = {
     "callbacks": (
         lambda: callbacks.measure(callbacks=5_000, turns=3),
         lambda: callbacks.measure(callbacks=1_000, turns=3),
+    ),
+    "metrics": (
+        lambda: metrics.measure(requests=1_500, rounds=7),
+        lambda: metrics.measure(requests=1_000, rounds=3),
     ),
     "a2a": (
         lambda: a2a_send.measure(requests=400, rounds=7),

@@ -1,5 +1,9 @@
-"""Measures a claim of an approval, the report of an outcome and the signed receipt, beside a poll
-of the same answers.
+"""Measures a claim of an approval, the report of an outcome and the signed receipt, beside polls of
+the same answers.
+
+The first poll of an answer picks it up: it writes, as a claim and an outcome do. Later polls only
+read, as most requests for a receipt do. So a claim and an outcome are compared with the first poll,
+and a receipt with a later one.
 
 A delivery can have only one claim and one outcome, so each request is for another delivery. The
 first request for a receipt signs and stores the receipt. A later request reads the stored receipt.
@@ -16,9 +20,8 @@ from bench.tools.results import Row
 
 AGENT = "bench"
 WARM_UP = 80
-# Limits, as multiples of the cost of a poll for an answer that was picked up before. Such a poll
-# writes nothing.
-CLAIM, OUTCOME, SIGNED, READ, GOAL = 4.0, 4.0, 6.0, 2.0, 1.0
+# Limits, as multiples of the cost of a poll. Decision 0083 says why they are not 1.
+CLAIM, OUTCOME, SIGNED, READ, GOAL = 1.5, 1.5, 14.0, 2.0, 1.0
 
 
 def measure(*, requests: int, rounds: int, deliveries: int) -> list[Row]:
@@ -32,31 +35,31 @@ def measure(*, requests: int, rounds: int, deliveries: int) -> list[Row]:
         _costs(*server, key, approved[:WARM_UP])
         for round in range(rounds):
             begin = WARM_UP + round * requests
-            poll, *others = _costs(*server, key, approved[begin : begin + requests])
-            ratios.append([cost / poll for cost in others])
+            first, later, *others = _costs(*server, key, approved[begin : begin + requests])
+            beside = (first, first, later, later)
+            ratios.append([cost / poll for cost, poll in zip(others, beside, strict=True)])
     medians = [statistics.median(column) for column in zip(*ratios, strict=True)]
-    accepted = {
-        "claim": CLAIM,
-        "outcome": OUTCOME,
-        "receipt, signed": SIGNED,
-        "receipt, read": READ,
-    }
+    rows = (
+        ("claim", CLAIM, "times a first poll"),
+        ("outcome", OUTCOME, "times a first poll"),
+        ("receipt, signed", SIGNED, "times a later poll"),
+        ("receipt, read", READ, "times a later poll"),
+    )
     return [
-        Row(name, median, most, GOAL, note="times a poll")
-        for (name, most), median in zip(accepted.items(), medians, strict=True)
+        Row(name, median, most, GOAL, note=note)
+        for (name, most, note), median in zip(rows, medians, strict=True)
     ]
 
 
 def _costs(port: int, pid: int, key: str, approved: Sequence[tuple[str, str]]) -> list[float]:
-    """Returns the CPU seconds of five requests: a poll, a claim, an outcome, a receipt that is
-    signed, and a receipt that is read."""
+    """Returns the CPU seconds of six requests: the first poll, a later one, a claim, an outcome, a
+    receipt that is signed, and a receipt that is read."""
     polls = [http_load.request_bytes("GET", f"/wake/v1/response/{pk}", key) for pk, _ in approved]
     claims = [_post(f"/wake/v1/claim/{pk}", key, {"digest": digest}) for pk, digest in approved]
     done = {"status": "done", "summary": "Refunded."}
     receipts = [http_load.request_bytes("GET", f"/wake/v1/receipt/{pk}", key) for pk, _ in approved]
     outcomes = [_post(f"/wake/v1/outcome/{pk}", key, done) for pk, _ in approved]
-    http_load.load_each(port, polls)  # picks the answers up, so that the polls below only read
-    parts = (polls, claims, outcomes, receipts, receipts)
+    parts = (polls, polls, claims, outcomes, receipts, receipts)
     return [_cpu_of_each(port, pid, requests) for requests in parts]
 
 

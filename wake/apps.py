@@ -1,6 +1,7 @@
 from importlib import import_module
 
 from django.apps import AppConfig
+from django.conf import settings
 
 
 class WakeConfig(AppConfig):
@@ -10,6 +11,13 @@ class WakeConfig(AppConfig):
     def ready(self) -> None:
         for module in ("wake.server.checks", "wake.jobs"):
             import_module(module)
+        if settings.WAKE_METRICS:
+            instruments, serving = map(
+                import_module, ("wake.server.metrics.instruments", "wake.server.metrics.serving")
+            )
+            instruments.measure()
+            serving.serve_in_workers()
+        import_module("wake.server.telemetry.start").start()
         # Models can be imported only now.
         kinds, answers = map(import_module, ("wake.callbacks.kinds", "wake.callbacks.answers"))
         kinds.register(answers.KIND)

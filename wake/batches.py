@@ -42,12 +42,18 @@ class NotTogether(Exception):
 
 
 def deliver_together(
-    deliveries: Sequence[Unsent], *, key: ApiKey, address: str = "", at: datetime
+    deliveries: Sequence[Unsent],
+    *,
+    key: ApiKey,
+    address: str = "",
+    traceparent: str = "",
+    at: datetime,
 ) -> list[Delivered]:
-    """Stores all deliveries in one transaction, each for one unit of quota. Raises NotTogether
-    (with the place and the exception of the refused delivery), BatchTooLarge or KeyEnded. In these
-    cases nothing was stored or spent."""
+    """Stores all deliveries in one transaction, each new one for one unit of quota. Raises
+    NotTogether (with the place and the exception of the refused delivery), BatchTooLarge or
+    KeyEnded. In these cases nothing was stored or spent."""
     key = keys.look_up_again(key, at=at)
+    sender = Sender(key.agent, key, address, traceparent, is_locked=True)
     delivered: list[Delivered] = []
     try:
         with transaction.atomic():
@@ -56,7 +62,7 @@ def deliver_together(
             lock(key.agent)
             _lock_superseded(deliveries, key=key)
             for place, unsent in enumerate(deliveries):
-                delivered.append(_one_of_all(place, unsent, key=key, address=address, at=at))
+                delivered.append(_one_of_all(place, unsent, sender, at=at))
     except NotTogether as refusal:
         reason = refusal.reason
         if isinstance(reason, quota.QuotaSpent):
@@ -93,11 +99,8 @@ def _number_of_new(deliveries: Sequence[Unsent], *, key: ApiKey, at: datetime) -
     return without_key + len(names) - (stored.count() if names else 0)
 
 
-def _one_of_all(
-    place: int, unsent: Unsent, *, key: ApiKey, address: str, at: datetime
-) -> Delivered:
+def _one_of_all(place: int, unsent: Unsent, sender: Sender, *, at: datetime) -> Delivered:
     try:
-        sender = Sender(key.agent, key, address, is_locked=True)
         return deliver_as(sender, unsent.fields, idempotency=unsent.idempotency, at=at)
     except Exception as reason:
         raise NotTogether(place, reason) from reason

@@ -84,6 +84,7 @@ class Sender:
     agent: Agent
     key: ApiKey | None
     address: str = ""
+    traceparent: str = ""
     is_internal: bool = False
     is_locked: bool = False  # True if the transaction around this delivery has locked the agent
 
@@ -104,6 +105,7 @@ def deliver(
     key: ApiKey | None = None,
     idempotency: Idempotency | None = None,
     address: str = "",
+    traceparent: str = "",
     is_internal: bool = False,
     at: datetime,
     **fields: Unpack[DeliveryFields],
@@ -119,7 +121,7 @@ def deliver(
     """
     try:
         return deliver_as(
-            Sender(agent, key, address, is_internal=is_internal),
+            Sender(agent, key, address, traceparent, is_internal=is_internal),
             fields,
             idempotency=idempotency,
             at=at,
@@ -292,6 +294,7 @@ def _delivery(
         wants_digest=wants_digest,
         wants_receipt=wants_receipt,
         is_internal=sender.is_internal,
+        traceparent=sender.traceparent or None,
         idempotency_key=idempotency.key if idempotency else None,
         idempotency_hash=idempotency.fingerprint if idempotency else "",
         created_at=created_at,

@@ -16,6 +16,7 @@ from wake.blobs import removal
 from wake.callbacks import circuit_breaker, sending
 from wake.callbacks.wake_up import WakeUp
 from wake.models import Callback, Heartbeat
+from wake.server.metrics import counting, samples
 
 STALE_AFTER_SECONDS = 30
 
@@ -65,6 +66,16 @@ def remove_unused_blobs() -> None:
 def beat() -> None:
     queue = settings.CELERY_TASK_DEFAULT_QUEUE
     Heartbeat.objects.update_or_create(name=queue, defaults={"at": database_now()})
+
+
+@shared_task
+def count_events() -> None:
+    counting.count_new()
+
+
+@shared_task
+def keep_figures() -> None:
+    samples.keep(at=database_now())
 
 
 _wake_up = WakeUp(lambda: send_due_callbacks.apply_async(expires=STALE_AFTER_SECONDS))

@@ -191,8 +191,8 @@ def respond(
 
 
 def approve_by_rule(delivery: Delivery, version: AnsweringVersion, *, at: datetime) -> Response:
-    """Approves a waiting delivery on behalf of a rule of its team, and holds the answer. The caller
-    has locked the agent and the delivery."""
+    """Approves a waiting delivery on behalf of a rule of its team. Holds the answer, or releases it
+    if the server holds none. The caller has locked the agent and the delivery."""
     name = version.rule.name
     return _store(
         Response(

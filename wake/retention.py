@@ -144,6 +144,7 @@ def _erase(ids: list[UUID], *, at: datetime) -> None:
         callback_webhook="",
         idempotency_key=None,
         idempotency_hash="",
+        traceparent=None,
         nonce="",
         erased_at=at,
     )

@@ -12,15 +12,20 @@ from wake.server.settings.checkpoints import *  # noqa: F403
 from wake.server.settings.hosting import *  # noqa: F403
 from wake.server.settings.hosting import (
     BASE_DIR,
+    DATABASE_DIRECT_URL,
     DATABASE_URL,
     DEVELOPMENT,
     REDIS_URL,
     WAKE_DATA,
+    WAKE_DATABASE_POOLED,
     WAKE_ORIGIN,
 )
 from wake.server.settings.jobs import *  # noqa: F403
 from wake.server.settings.logs import *  # noqa: F403
+from wake.server.settings.metrics import *  # noqa: F403
+from wake.server.settings.metrics import WAKE_METRICS
 from wake.server.settings.notifications import *  # noqa: F403
+from wake.server.settings.oauth import *  # noqa: F403
 from wake.server.settings.protocol import *  # noqa: F403
 from wake.server.settings.sign_in import *  # noqa: F403
 
@@ -31,6 +36,7 @@ if DEVELOPMENT:
 CSRF_TRUSTED_ORIGINS = [WAKE_ORIGIN]
 
 INSTALLED_APPS = [
+    "oauth2_provider",  # first, so that accounts/admin can take its models out of the admin
     "relay",
     "inbox",
     "wake",
@@ -47,9 +53,10 @@ INSTALLED_APPS = [
     "csp",
 ]
 
-# The first three middleware classes serve all requests. The other classes are only for browsers,
+# The first four middleware classes serve all requests. The other classes are only for browsers,
 # and skip the requests of the protocol (wake/server/http/middleware.py).
 MIDDLEWARE = [
+    "wake.server.telemetry.request_log.RouteKnown",
     "wake.server.http.slow_readers.ConnectionGivenBack",
     "django.middleware.security.SecurityMiddleware",
     "wake.server.http.middleware.ProtocolOverHttps",
@@ -66,6 +73,8 @@ MIDDLEWARE = [
     "wake.server.http.middleware.BrowserContentPolicy",
     "wake.server.http.middleware.PersonsTimeZone",
 ]
+if WAKE_METRICS:
+    MIDDLEWARE.insert(0, "wake.server.metrics.requests.RequestDurations")
 ROOT_URLCONF = "wake.urls"
 WSGI_APPLICATION = "wake.wsgi.application"
 ASGI_APPLICATION = "wake.asgi.application"
@@ -91,13 +100,33 @@ TEMPLATES = [
 ]
 
 _connections = env.number("WAKE_DATABASE_CONNECTIONS", default=10, low=1, high=200)
-# A transaction pooler (PgBouncer) in front of PostgreSQL cannot keep prepared statements.
+# How many requests a process handles at the same time. The others wait for their turn. One
+# connection to PostgreSQL is left for /readyz and for streams. SQLite has one writer at a time, and
+# with many waiting writers, none knows whose turn it is.
+WAKE_MAX_REQUESTS = env.number(
+    "WAKE_MAX_REQUESTS",
+    default=max(1, _connections - 1) if DATABASE_URL else 4,
+    low=1,
+    high=env.MAX_REQUESTS,
+)
+# PgBouncer keeps prepared statements since 1.21.
 _prepare = env.flag("WAKE_PREPARED_STATEMENTS") is not False
 DATABASES = {
-    "default": env.postgresql(DATABASE_URL, connections=_connections, prepare=_prepare)
+    "default": env.postgresql(
+        "DATABASE_URL",
+        DATABASE_URL,
+        connections=_connections,
+        prepare=_prepare,
+        is_pooled=WAKE_DATABASE_POOLED,
+    )
     if DATABASE_URL
     else env.sqlite(WAKE_DATA / "wake.sqlite3")
 }
+if DATABASE_URL and DATABASE_DIRECT_URL:
+    # database/postgresql reads this entry.
+    DATABASES["default"]["DIRECT"] = env.postgresql(
+        "DATABASE_DIRECT_URL", DATABASE_DIRECT_URL, connections=_connections, prepare=True
+    )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES: dict[str, dict[str, Any]]
@@ -132,6 +161,7 @@ STATIC_URL = "/static/"
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # other sites do not need our files
 STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
+WAKE_DOCUMENTATION = BASE_DIR / "built-docs"  # `make docs` builds it, and /docs/ serves it
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "wake.server.static_files.JoinedStaticFiles"},
@@ -153,6 +183,7 @@ WAKE_PANELS = {
     "agents": ["relay.pages.task_panels.of_agents"],
     "connect": ["relay.pages.panels.of_connecting"],
     "delivery": ["relay.pages.task_panels.of_delivery"],
+    "security": ["accounts.oauth.pages.own_clients.panel"],
 }
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -174,6 +205,8 @@ SILENCED_SYSTEM_CHECKS = [
     # The check of django-ratelimit asks for an atomic increment. Django's own Redis cache has one,
     # but the check is older than that cache and does not know it.
     "django_ratelimit.W001",
+    # Plain http is only for a port of the person's own machine (accounts/oauth/clients.py).
+    "oauth2_provider.W008",
 ]
 if not REDIS_URL:
     # There is one web process, so a cache in its memory is shared enough for django-ratelimit.

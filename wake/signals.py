@@ -2,7 +2,8 @@
 
 Signals are sent inside the transaction. Their receivers write rows and do no I/O. Only `work_due`
 is sent after the commit. The model of the due rows sends it, and its receivers (wake/jobs.py,
-relay/jobs.py) wake a worker and never raise.
+relay/jobs.py) wake a worker and never raise. `callbacks_attempted` is sent outside of transactions,
+and only metrics receive it.
 """
 
 from collections.abc import Iterable
@@ -21,6 +22,7 @@ assigned = Signal()  # delivery, user_ids and at: people were added after the de
 failed = Signal()  # delivery, failure and at: an agent reported that an approved action failed
 person_removed = Signal()  # user, names that no one else has, and by: the new name in their place
 work_due = Signal()
+callbacks_attempted = Signal()  # durations: in seconds
 
 
 def wake_worker_on_commit(sender: type) -> None:

@@ -3,7 +3,8 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from wake.server import csp_reports, health, key_set
+from wake.server import csp_reports, key_set
+from wake.server.health import views as health
 
 urlpatterns = [
     path("@", include("relay.agent_urls")),

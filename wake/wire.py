@@ -215,6 +215,8 @@ class Error(msgspec.Struct, omit_defaults=True):
     claimed_at: Time | None = None
     status: Status | Literal["superseded"] | None = None
     claimable_until: Time | None = None
+    # Present only if the client sent X-Request-ID: the id of this request.
+    request_id: str | None = None
 
 
 class ErrorBody(msgspec.Struct):

@@ -79,12 +79,16 @@ def manage(*arguments: str) -> str:
     return run("manage.py", *arguments)
 
 
-def run(*arguments: str) -> str:
+def run(*arguments: str, settings: Mapping[str, str] | None = None) -> str:
     """Runs Python with these arguments on the scratch database; returns what it prints. If Python
     fails, prints the errors."""
     command = [sys.executable, *arguments]
     finished = subprocess.run(  # noqa: S603 - our own commands
-        command, env=ENVIRONMENT, check=False, capture_output=True, text=True
+        command,
+        env=ENVIRONMENT | dict(settings or {}),
+        check=False,
+        capture_output=True,
+        text=True,
     )
     if finished.returncode:
         sys.stderr.write(finished.stderr)

@@ -164,8 +164,8 @@ def test_the_audit_and_the_page_say_that_it_was_not_opened(
 def test_the_audit_says_where_an_answer_was_taken_back(
     place: str, alices: Person, make_delivery: MakeDelivery
 ) -> None:
-    """The form on the page of the next delivery returns to the list, so the audit used to say that
-    the answer was taken back in the list."""
+    """On the page of the next delivery, the form of Undo leads back to the list. So the audit used
+    to say that the answer was taken back in the list."""
     first, second = make_delivery(), make_delivery()
     approve_in_list(alices, first)
 

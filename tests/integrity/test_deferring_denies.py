@@ -36,8 +36,8 @@ from tests.integrity.hook_process import (
 from tests.types import Answer
 from tests.wake.server.up import eventually
 from wake.models import Delivery
+from wake_client.logins.stored import Access
 from wake_client.shell import parser, run
-from wake_client.shell.access import Access
 
 JSON = "application/json"
 CREATED = (201, JSON, json.dumps(RECEIPT))

@@ -13,8 +13,10 @@ from rest_framework.request import Request
 
 from accounts.agents import gates, keys
 from accounts.agents.limits import count_bad_key
+from accounts.limits import turn_groups
 from accounts.models import Agent, ApiKey, Gate
 from database.clock import database_now
+from wake.api import log_context
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
@@ -25,7 +27,7 @@ class KeyAuthentication(BaseAuthentication):
     revoked or expired key (docs/protocol.md, Errors)."""
 
     def authenticate(self, request: Request) -> tuple[Agent, ApiKey]:
-        key = _authenticate(request, keys.look_up)
+        key = authenticated(request, keys.look_up)
         return key.agent, key
 
     def authenticate_header(self, request: Request) -> str:
@@ -38,20 +40,33 @@ class GateOrKeyAuthentication(KeyAuthentication):
     def authenticate(self, request: Request) -> Any:
         text = _bearer(request)
         if not text.startswith(gates.PREFIX):
-            return super().authenticate(request)
+            return self.authenticate_agent(request)
         gate = gates.look_up(text)
         if gate is None or not gate.is_usable(now := database_now()):
             count_bad_key(request._request)
             raise AuthenticationFailed
+        turn_groups.accept(f"team {gate.team_id}")
         gates.touch(gate, at=now)
         return gate, gate
+
+    def authenticate_agent(self, request: Request) -> Any:
+        return super().authenticate(request)
+
+
+class RememberedGateOrKeyAuthentication(GateOrKeyAuthentication):
+    """Also accepts an agent's key that has ended in the last minute. This class is only for views
+    whose own statement checks that the key is usable now."""
+
+    def authenticate_agent(self, request: Request) -> Any:
+        key = authenticated(request, keys.remembered)
+        return key.agent, key
 
 
 def remembered_key(request: HttpRequest) -> ApiKey:
     """Returns the key of a request, which may have ended in the last minute. This function is only
     for requests whose own statement checks that the key is usable now. Raises AuthenticationFailed
     or TooMany."""
-    return _authenticate(request, keys.remembered)
+    return authenticated(request, keys.remembered)
 
 
 def _bearer(request: HttpRequest | Request) -> str:
@@ -60,15 +75,20 @@ def _bearer(request: HttpRequest | Request) -> str:
     return str(text.strip()) if scheme.lower() == "bearer" else ""
 
 
-def _authenticate(
+def authenticated(
     request: HttpRequest | Request, look_up: Callable[[str], ApiKey | None]
 ) -> ApiKey:
+    """Returns the usable key of the request's Bearer text. Raises AuthenticationFailed or
+    TooMany."""
     text = _bearer(request)
     key = look_up(text) if text else None
     if key is None or not key.is_usable(now := database_now()):
         count_bad_key(request._request if isinstance(request, Request) else request)
         raise AuthenticationFailed
+    turn_groups.accept(f"team {key.agent.team_id}")
     keys.touch(key, at=now)
+    facts = log_context.current()
+    facts.key, facts.team = key.hint, key.agent.team_id
     return key
 
 

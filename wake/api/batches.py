@@ -20,7 +20,7 @@ from database import outages
 from database.clock import database_now
 from database.idempotency import BadIdempotencyKey, Idempotency
 from wake import wire
-from wake.api import errors, openapi
+from wake.api import errors, log_context, openapi
 from wake.api.authentication import remembered_key
 from wake.api.parsers import JsonObject, Malformed, parse_object, read_object
 from wake.api.serializers import DELIVERY_PAYLOAD, MAX_DELIVERIES
@@ -55,7 +55,13 @@ class BatchView(HotView):
             raise
         address = throttles.client_address(request)
         if batch.is_atomic:
-            delivered = deliver_together(unsent, key=key, address=address, at=database_now())
+            delivered = deliver_together(
+                unsent,
+                key=key,
+                address=address,
+                traceparent=log_context.current().traceparent,
+                at=database_now(),
+            )
             results = [_stored(each) for each in delivered]
             allowances = [each.allowance for each in delivered]
         else:
@@ -103,6 +109,7 @@ def _each(
                 key=key,
                 idempotency=unsent.idempotency,
                 address=address,
+                traceparent=log_context.current().traceparent,
                 at=database_now(),
                 **unsent.fields,
             )

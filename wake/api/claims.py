@@ -12,7 +12,12 @@ from accounts.models import Gate
 from database.clock import database_now
 from wake import claims, wire
 from wake.api import openapi
-from wake.api.authentication import GateOrKeyAuthentication, HasGateOrKey, key_of
+from wake.api.authentication import (
+    GateOrKeyAuthentication,
+    HasGateOrKey,
+    RememberedGateOrKeyAuthentication,
+    key_of,
+)
 from wake.api.serializers import CLAIM_PAYLOAD, OUTCOME_PAYLOAD, wants_proof
 from wake.api.views import ProtocolView, idempotency_of, json_response, uuid_of
 from wake.claims import Claimant
@@ -54,7 +59,7 @@ class ClaimView(ProtocolView):
 
 
 class ReceiptView(ProtocolView):
-    authentication_classes = (GateOrKeyAuthentication,)
+    authentication_classes = (RememberedGateOrKeyAuthentication,)
     permission_classes = (HasGateOrKey,)
 
     @extend_schema(**openapi.RECEIPT)

@@ -19,6 +19,7 @@ from database.clock import database_now
 from database.encryption import Unreadable
 from database.idempotency import IdempotencyConflict
 from wake import wire
+from wake.api import log_context
 from wake.api.parsers import BodyTooLarge, Malformed
 from wake.batches import BatchTooLarge, NotTogether
 from wake.blobs.pictures import NotShowable, TooManyPictures
@@ -203,6 +204,7 @@ def error_response(
     *,
     headers: Mapping[str, str] | None = None,
 ) -> HttpResponse:
+    body.request_id = log_context.clients_request_id() or None
     content = wire.encode({"error": body, **(extra or {})})
     response = HttpResponse(
         content, status=status, content_type="application/json", headers=headers

@@ -108,7 +108,8 @@ class _HandedOver:
         stream.close()
 
     def keep_open(self, send: Send) -> Send:
-        """Returns `send` for Django, without the end of a response that has a stream."""
+        """Returns the `send` that Django calls. If the response has a stream, this `send` does not
+        end the response."""
 
         async def send_and_keep_open(message: Message) -> None:
             if self._stream is not None and message["type"] == "http.response.start":

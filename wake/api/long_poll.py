@@ -10,10 +10,10 @@ from contextlib import nullcontext
 from typing import TypeVar
 
 from django.conf import settings
-from django.db import connection
 from django.http import HttpRequest
 
 from database import notifications
+from database.turns import released
 
 STEP_SECONDS = 0.5
 # The name under which the edge stores when a request arrived (wake/server/http/body_limit.py).
@@ -41,10 +41,8 @@ def long_poll(
         deadline = time.monotonic() + seconds
         with notifications.listening(topic, woken.set) if topic else nullcontext():
             while not until(result) and (left := deadline - time.monotonic()) > 0:
-                if not connection.in_atomic_block:
-                    # Returns the connection to the pool, because waiting needs none.
-                    connection.close()
-                pause(woken, min(STEP_SECONDS, left))
+                with released():
+                    pause(woken, min(STEP_SECONDS, left))
                 result = look()
         return result
     finally:

@@ -177,6 +177,8 @@ OUTCOME: dict[str, Any] = {
 }
 RECEIPT: dict[str, Any] = {
     "operation_id": "receipt",
+    # Its own class reads keys as GateOrKeyAuthentication does, and has no description of its own.
+    "auth": [{"gate_or_key": []}],
     "description": "The signed receipt of the answer to a delivery, as an SD-JWT (RFC 9901). The "
     "agent's key gets the disclosures of the content and the votes, and a gate key gets none. With "
     "proof=1, the answer is a tlog-proof (https://c2sp.org/tlog-proof) that has the receipt.",

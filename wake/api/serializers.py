@@ -309,7 +309,7 @@ class AnyId(serializers.CharField):
 
 
 WAIT = QueryNumber(low=1, high=25)
-PROOF = QueryNumber(low=1, high=1)
+PROOF = QueryNumber(low=1, high=1, error_messages={"invalid": "Must be 1, or left out."})
 SWEEP: dict[str, serializers.Field[Any, Any, Any, Any]] = {
     "agent_id": AnyId(allow_blank=True, trim_whitespace=False),
     "status": Statuses(),

@@ -6,12 +6,17 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 
+from django.dispatch import Signal
+
+streams_changed = Signal()  # kind, and change: 1 for a stream that opens, -1 for one that closes
+
 
 class Places:
-    """Counts one kind of streams. All streams of one owner together may hold `unsent_at_most` bytes
-    that wait to be sent."""
+    """Counts the streams of one kind, which metrics name. All streams of one owner together may
+    hold `unsent_at_most` bytes that wait to be sent."""
 
-    def __init__(self, unsent_at_most: int = 0) -> None:
+    def __init__(self, kind: str, unsent_at_most: int = 0) -> None:
+        self.kind = kind
         self.taken: Counter[str] = Counter()
         self.unsent: Counter[str] = Counter()
         self.unsent_at_most = unsent_at_most
@@ -23,6 +28,7 @@ class Places:
         with self._lock:
             check(self.taken)
             self.taken[owner] += 1
+        streams_changed.send(sender=Places, kind=self.kind, change=1)
         return StreamPlace(self, owner)
 
     def give_back(self, owner: str) -> None:
@@ -30,6 +36,7 @@ class Places:
             self.taken[owner] -= 1
             if not self.taken[owner]:
                 del self.taken[owner]
+        streams_changed.send(sender=Places, kind=self.kind, change=-1)
 
     def reserve(self, owner: str, size: int, *, always: bool) -> bool:
         """Reserves bytes that wait to be sent. Returns False, and reserves nothing, if the owner's

@@ -23,7 +23,7 @@ from database.clock import database_now
 from database.idempotency import BadIdempotencyKey, Idempotency
 from database.uuids import NIL, uuid_or_none
 from wake import pickups, wire
-from wake.api import errors, openapi
+from wake.api import errors, log_context, openapi
 from wake.api.authentication import key_of, remembered_key
 from wake.api.long_poll import long_poll
 from wake.api.parsers import read_object, stream_of
@@ -90,15 +90,18 @@ class DeliverView(HotView):
             # Raises the error of an ended key, which then hides all other errors.
             keys.check_again(key, at=database_now())
             raise
+        facts = log_context.current()
         delivered = deliver(
             key.agent,
             key=key,
             idempotency=idempotency,
             address=throttles.client_address(request),
+            traceparent=facts.traceparent,
             at=database_now(),
             **fields,
         )
         receipt = receipt_of(delivered)
+        facts.delivery_id = receipt.delivery_id
         response = json_response(receipt, status=201)
         response["Location"] = f"/wake/v1/response/{receipt.delivery_id}"
         if delivered.replayed:

@@ -17,6 +17,8 @@ from typing import Literal
 
 from PIL import Image, ImageOps
 
+from database.turns import released
+
 MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 # A phone's photograph has 12 million pixels, and a 4K screen 8 million.
 MAX_PIXELS = 2**24
@@ -40,7 +42,7 @@ START_OF_SCAN = b"\xff\xda"
 # Our own limit takes effect before Pillow's, which only warns.
 Image.MAX_IMAGE_PIXELS = None
 
-_one_at_a_time = threading.Lock()  # a picture at the limit takes 100 MB
+_one_at_a_time = threading.Lock()
 _places = threading.BoundedSemaphore(MAX_WAITING)
 _shown_places = threading.BoundedSemaphore(MAX_SHOWN)
 
@@ -96,7 +98,7 @@ def place_in_queue() -> Iterator[None]:
 def place_to_show() -> Iterator[None]:
     """Holds one of the places for pictures of opened pages, after a short wait if necessary. Raises
     TooManyPictures."""
-    if not _shown_places.acquire(timeout=SHOWN_WITHIN_SECONDS):
+    if not (_shown_places.acquire(blocking=False) or _waited_for_place()):
         raise TooManyPictures(TooManyPictures.__doc__)
     try:
         yield
@@ -104,11 +106,28 @@ def place_to_show() -> Iterator[None]:
         _shown_places.release()
 
 
+def _waited_for_place() -> bool:
+    with released():
+        return _shown_places.acquire(timeout=SHOWN_WITHIN_SECONDS)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Waits until no other picture is decoded. A picture at the limit takes 100 MB."""
+    if not _one_at_a_time.acquire(blocking=False):
+        with released():
+            _one_at_a_time.acquire()
+    try:
+        yield
+    finally:
+        _one_at_a_time.release()
+
+
 def rewritten(content: bytes, *, most_pixels: int = MAX_PIXELS) -> Picture:
     """Returns the picture without metadata, as a PNG or a JPEG. Raises NotShowable."""
     header = _header(content)
     pixels = 0
-    with _one_at_a_time:
+    with _alone():
         try:
             with Image.open(BytesIO(content), formats=[header.format]) as image:
                 _check_size(*image.size, most_pixels)

@@ -8,10 +8,11 @@ Statements that every claim or settlement needs are compiled once.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from typing import TypeAlias
 
 from django.db import transaction
 from django.db.models import F
@@ -26,19 +27,42 @@ from database.compiled_queries import (
     parameter,
 )
 from wake.callbacks import circuit_breaker, host_limits, retries
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 from wake.callbacks.retries import MAX_ATTEMPTS
 from wake.models import Callback, CallbackAttempt, Response
 from wake.models.callbacks import Target
 from wake.models.picking_up import mark_picked_up
 
-Finished = tuple[Callback, PostResult]
+Result: TypeAlias = HttpResult
+Finished = tuple[Callback, HttpResult]
+# The headers of an attempt, and what to call with its result.
+Post = tuple[Mapping[str, str], Callable[[HttpResult], None]]
+Observer = Callable[[Callback, Mapping[str, str]], Post]
 
 AT_ONCE = 200
 LEASE = timedelta(seconds=60)  # longer than the HTTP client's deadline and the time to settle
 
 GONE = 410
 LEASE_COLUMNS = ("pk", "lease", "is_failing")
+
+
+def _ignore(callback: Callback, headers: Mapping[str, str]) -> Post:
+    return headers, lambda result: None
+
+
+_observer: Observer = _ignore
+
+
+def observe(observer: Observer) -> Observer:
+    """Lets the observer see each attempt from now on, and returns the observer until now."""
+    global _observer
+    before, _observer = _observer, observer
+    return before
+
+
+def begin(callback: Callback, headers: Mapping[str, str]) -> Post:
+    """Begins an attempt. Returns the headers to send, and what to call with its result."""
+    return _observer(callback, headers)
 
 
 @transaction.atomic
@@ -173,7 +197,7 @@ def _store(finished: Sequence[Finished], *, at: datetime) -> None:
     )
 
 
-def _postpone(row: Callback, outcome: PostResult, *, asked_meanwhile: bool, at: datetime) -> None:
+def _postpone(row: Callback, outcome: HttpResult, *, asked_meanwhile: bool, at: datetime) -> None:
     row.lease = row.leased_until = None
     if not asked_meanwhile:
         row.asked_by_name = ""
@@ -185,7 +209,7 @@ def _postpone(row: Callback, outcome: PostResult, *, asked_meanwhile: bool, at: 
     row.save(update_fields=fields)
 
 
-def _next_try(row: Callback, outcome: PostResult, *, at: datetime) -> datetime:
+def _next_try(row: Callback, outcome: HttpResult, *, at: datetime) -> datetime:
     """Returns when the schedule tries again. The wait begins at the schedule's own last try;
     attempts that a person asked for do not count. If the receiving server asks for a longer wait,
     the wait is longer."""

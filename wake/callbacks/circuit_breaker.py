@@ -23,7 +23,7 @@ from accounts.audit import SYSTEM, Actor, person, record
 from accounts.models import User
 from database.compiled_queries import CompiledQuery, list_parameter
 from wake import signals
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 from wake.callbacks.retries import ASKS_FOR_TIME, MAX_ATTEMPTS
 from wake.models import Callback, CallbackAttempt, FailingTarget
 from wake.models.callbacks import Target
@@ -67,7 +67,7 @@ def hold_back(held_back: Mapping[FailingTarget, Sequence[UUID]], *, at: datetime
             Callback.objects.filter(pk__in=locked.intersection(ids)).update(due_at=until)
 
 
-def record_outcomes(finished: Sequence[tuple[Callback, PostResult]], *, at: datetime) -> None:
+def record_outcomes(finished: Sequence[tuple[Callback, HttpResult]], *, at: datetime) -> None:
     """Records the outcomes for the targets, inside the transaction that settles the attempts."""
     rows = _locked(callback.host for callback, _ in finished)
     successful = {callback.target for callback, outcome in finished if outcome.arrived}
@@ -137,7 +137,7 @@ def _of_hosts_locked() -> CompiledQuery:
     return CompiledQuery(lambda: locked.order_by("pk"))
 
 
-def _fail(target: FailingTarget, outcome: PostResult, *, at: datetime) -> None:
+def _fail(target: FailingTarget, outcome: HttpResult, *, at: datetime) -> None:
     must_suspend = target.suspended_at is None and at - target.failing_since >= SUSPEND_AFTER
     if must_suspend and not _was_tried_lately(target, at=at):
         target.failing_since, target.failures, must_suspend = at, 0, False

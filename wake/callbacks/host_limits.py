@@ -1,4 +1,4 @@
-"""Chooses the due callbacks to send now, within a limit for each host that teams share."""
+"""Chooses the due callbacks to send now. Each host has a limit, which all teams share."""
 
 from __future__ import annotations
 

@@ -30,15 +30,17 @@ KEPT_DESTINATIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class PostResult:
-    """Describes how one POST ended. A failure of the other server is data, never an exception. If
-    there is no complete answer, `status_code` is None and `error` says why. `content` has the
+class HttpResult:
+    """Describes how one request ended. A failure of the other server is data, never an exception.
+    If there is no complete answer, `status_code` is None and `error` says why. `content` has the
     answer's bytes, if the caller asked for them."""
 
     status_code: int | None = None
     error: str = ""
     answer: str = ""
     content: bytes = b""
+    content_type: str = ""
+    cache_control: str = ""
     retry_after: str = ""
     took_ms: int = 0
 
@@ -85,16 +87,35 @@ class HttpClient:
 
     async def post(
         self, url: str, *, body: bytes, headers: Mapping[str, str], wants_content: bool = False
-    ) -> PostResult:
+    ) -> HttpResult:
         """Sends one POST. One deadline covers the DNS lookup, the connection and the whole
         answer. The caller must check the URL with `allowlist.check` first. With `wants_content`,
         the result has the first MAX_READ_BYTES bytes of the answer."""
+        return await self._send(
+            "POST", url, body=body, headers=headers, wants_content=wants_content
+        )
+
+    async def get(self, url: str, *, headers: Mapping[str, str]) -> HttpResult:
+        """Sends one GET, under the same deadline. The result has the first MAX_READ_BYTES bytes of
+        the answer. Only hosts that no team must allow may be asked, such as the site of a client's
+        metadata document."""
+        return await self._send("GET", url, body=None, headers=headers, wants_content=True)
+
+    async def _send(
+        self,
+        method: str,
+        url: str,
+        *,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        wants_content: bool,
+    ) -> HttpResult:
         started = time.monotonic()
         try:
             destination = self._destination(url)
             _check(headers)
-            response = await self._session.post(
-                _address(destination), data=body, headers=headers, allow_redirects=False
+            response = await self._session.request(
+                method, _address(destination), data=body, headers=headers, allow_redirects=False
             )
             try:
                 kept = MAX_READ_BYTES if wants_content else MAX_STORED_BYTES + MAX_TARGET_BYTES
@@ -108,12 +129,14 @@ class HttpClient:
             OSError,
             UnicodeError,
         ) as failure:
-            return PostResult(error=_described(failure), took_ms=_milliseconds_since(started))
-        return PostResult(
+            return HttpResult(error=_described(failure), took_ms=_milliseconds_since(started))
+        return HttpResult(
             status_code=response.status,
             error="redirects are not followed" if 300 <= response.status < 400 else "",
             answer=_stored(destination, start),
             content=start if wants_content else b"",
+            content_type=response.content_type,
+            cache_control=response.headers.get("Cache-Control", ""),
             retry_after=response.headers.get("Retry-After", ""),
             took_ms=_milliseconds_since(started),
         )

@@ -19,7 +19,7 @@ from accounts.models import Agent, User
 from database import encryption
 from database.encryption import Unreadable
 from wake import signals, wire
-from wake.callbacks import allowlist, circuit_breaker
+from wake.callbacks import allowlist, circuit_breaker, traces
 from wake.callbacks.allowlist import AddressRefused
 from wake.callbacks.retries import MAX_ATTEMPTS
 from wake.models import Callback, Delivery, Response
@@ -60,6 +60,8 @@ def queue(response: Response) -> Callback:
     )
     url, host = _address(delivery)
     headers = _receipt(response) if delivery.wants_receipt else {}
+    if delivery.traceparent:
+        headers[traces.HEADER] = delivery.traceparent
     callback = Callback.objects.create(
         response=response,
         agent_id=delivery.agent_id,

@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 
 SCHEDULE = [
     timedelta(seconds=5),
@@ -32,7 +32,7 @@ def wait(tries: int) -> timedelta:
     return _with_jitter(SCHEDULE[tries - 1])
 
 
-def asked_for(outcome: PostResult, at: datetime) -> timedelta:
+def asked_for(outcome: HttpResult, at: datetime) -> timedelta:
     """Returns how long the receiver asks to wait. This is zero for most outcomes, and never longer
     than the longest wait of the schedule."""
     if outcome.status_code not in ASKS_FOR_TIME:

@@ -22,18 +22,19 @@ from accounts.agents.signing_secrets import SecretUnreadable
 from database.clock import database_now
 from database.encryption import Unreadable
 from database.sweeps import together
-from wake.callbacks import kinds
+from wake.callbacks import attempts, kinds
 from wake.callbacks.allowlist import AddressRefused
 from wake.callbacks.attempts import AT_ONCE, Finished, claim, give_back, settle
 from wake.callbacks.host_limits import PER_HOST
-from wake.callbacks.http_client import HttpClient, PostResult
+from wake.callbacks.http_client import HttpClient, HttpResult
 from wake.callbacks.signatures import NoSecret
 from wake.models import Callback
 from wake.models.callbacks import Target
+from wake.signals import callbacks_attempted
 
 log = logging.getLogger(__name__)
 
-Sent = tuple[Callback, PostResult | None]
+Sent = tuple[Callback, HttpResult | None]
 
 SETTLE_AT_ONCE = 100
 DRAIN_SECONDS = 30.0
@@ -166,7 +167,7 @@ class _Slots:
             url, body = callback.url, bytes(callback.body)
             headers = self.headers_of[kind.name](callback, at)
         except (AddressRefused, SecretUnreadable, NoSecret, Unreadable) as reason:
-            self._finish(callback, PostResult(error=str(reason)))
+            self._finish(callback, HttpResult(error=str(reason)))
             return
         self.waiting[host].append(_Turn(callback, url, body, headers, self.loop.time()))
         if len(self.slots[host]) < PER_HOST:
@@ -187,19 +188,26 @@ class _Slots:
         if not self.slots[host]:
             del self.slots[host], self.waiting[host]
 
-    async def _send(self, turn: _Turn) -> PostResult:
+    async def _send(self, turn: _Turn) -> HttpResult:
+        headers, end = attempts.begin(turn.callback, turn.headers)
         try:
-            return await self.client.post(turn.url, body=turn.body, headers=turn.headers)
+            result = await self.client.post(turn.url, body=turn.body, headers=headers)
         except Exception:
-            log.exception("A callback could not be sent because of an internal error")
-            return PostResult(error="Wake failed to send this callback. The server's log says why.")
+            log.exception(
+                "A callback could not be sent because of an internal error",
+                extra={"wake": {"callback_id": turn.callback.pk}},
+            )
+            text = "Wake failed to send this callback. The server's log says why."
+            result = HttpResult(error=text)
+        end(result)
+        return result
 
     def _give_back(self, waiting: deque[_Turn], *, until: float) -> None:
         """Gives back the callbacks that have waited since before `until`."""
         while waiting and waiting[0].since < until:
             self._finish(waiting.popleft().callback, None)
 
-    def _finish(self, callback: Callback, outcome: PostResult | None) -> None:
+    def _finish(self, callback: Callback, outcome: HttpResult | None) -> None:
         self.in_flight -= 1
         self.targets[callback.target] -= 1
         self.finished.append((callback, outcome))
@@ -236,6 +244,8 @@ class _Finished:
         if len(pairs) < len(results):
             unsent = [callback for callback, outcome in results if outcome is None]
             give_back(unsent, at=self.clock())
+        durations = [outcome.took_ms / 1000 for _, outcome in pairs if outcome.took_ms]
+        callbacks_attempted.send(sender=Callback, durations=durations)
         self.pairs += pairs
         if (
             len(self.pairs) >= SETTLE_AT_ONCE

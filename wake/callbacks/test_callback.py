@@ -7,15 +7,14 @@ import threading
 from datetime import datetime
 from uuid import uuid4
 
-from django.db import connection
-
 from accounts.agents.signing_secrets import SecretUnreadable, secrets_of
 from accounts.audit import Actor, record
 from accounts.models import Agent
+from database.turns import released
 from wake import wire
 from wake.callbacks import allowlist, signatures
 from wake.callbacks.allowlist import AddressRefused
-from wake.callbacks.http_client import HttpClient, PostResult
+from wake.callbacks.http_client import HttpClient, HttpResult
 from wake.callbacks.signatures import NoSecret
 
 # This many may run in each process. A test waits for another server and occupies one of the few
@@ -25,7 +24,7 @@ BUSY = "Another test is running. Nothing was sent; try again in ten seconds."
 _slots = threading.BoundedSemaphore(CONCURRENT_TESTS)
 
 
-def send_test_callback(agent: Agent, url: str, *, by: Actor, at: datetime) -> PostResult:
+def send_test_callback(agent: Agent, url: str, *, by: Actor, at: datetime) -> HttpResult:
     """Sends one attempt, signed like every callback of this agent, and waits for its outcome.
 
     The body says `pending` for a delivery that does not exist, so that no receiver takes the test
@@ -38,21 +37,20 @@ def send_test_callback(agent: Agent, url: str, *, by: Actor, at: datetime) -> Po
         secrets = secrets_of(agent.pk)
         headers = signatures.sign(body, secrets=secrets, message_id=str(unused_id), at=at)
     except (AddressRefused, NoSecret, SecretUnreadable) as reason:
-        return PostResult(error=str(reason))
+        return HttpResult(error=str(reason))
     headers |= {"X-Wake-Delivery-Id": str(unused_id), "Content-Type": "application/json"}
     host = allowlist.parse(url).name
     if not _slots.acquire(blocking=False):
-        return PostResult(error=BUSY)
+        return HttpResult(error=BUSY)
     try:
         record("callback.rehearsed", by=by, of=agent, team=agent.team_id, at=at, host=host)
-        if not connection.in_atomic_block:
-            connection.close()  # the pool gets the connection back, as in wake/api/long_poll.py
-        return asyncio.run(_post(url, body=body, headers=headers))
+        with released():
+            return asyncio.run(_post(url, body=body, headers=headers))
     finally:
         _slots.release()
 
 
-async def _post(url: str, *, body: bytes, headers: dict[str, str]) -> PostResult:
+async def _post(url: str, *, body: bytes, headers: dict[str, str]) -> HttpResult:
     client = HttpClient()
     try:
         return await client.post(url, body=body, headers=headers)

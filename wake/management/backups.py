@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 import sqlite3
@@ -18,11 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import Error, connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
 from accounts.log import manifest as log_manifest
 from database.clock import database_now
+from wake.models import LastBackup
+
+log = logging.getLogger(__name__)
 
 MANIFEST = "manifest.json"
 COPIES = {"postgresql": "wake.dump", "sqlite": "wake.sqlite3"}
@@ -55,13 +59,29 @@ def back_up(folder: Path) -> dict[str, Any]:
         if isinstance(error, OSError | sqlite3.Error):
             raise BackupFailed(str(error)) from error
         raise
+    _record(copy)
     return manifest
+
+
+def _record(copy: Path) -> None:
+    """Records the backup for the page Settings, Server. The copy is complete, so an error is only
+    logged, such as that of a database without room for the row."""
+    row = {
+        "finished_at": database_now(),
+        "folder": str(copy.parent.resolve()),
+        "size": copy.stat().st_size,
+    }
+    try:
+        with transaction.atomic():
+            LastBackup.objects.update_or_create(pk=1, defaults=row)
+    except Error as error:
+        log.warning("The backup is complete, but Settings, Server does not show it: %s", error)
 
 
 def contents() -> dict[str, Any]:
     """Returns the minimum contents of a copy that is made afterwards."""
     return {
-        "version": _version(),
+        "version": wake_version(),
         "made_at": database_now().isoformat(),
         "database": connection.vendor,
         "audit": log_manifest.signed(),
@@ -73,7 +93,7 @@ def text_of(manifest: dict[str, Any]) -> str:
     return json.dumps(manifest, indent=2) + "\n"
 
 
-def _version() -> str:
+def wake_version() -> str:
     project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]
     return str(project["version"])
 
@@ -85,7 +105,8 @@ def _newest_migrations(applied: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def _dump_postgresql(copy: Path) -> None:
     arguments, environment = connection.client.settings_to_cmd_args_env(
-        connection.settings_dict, ["--format=custom", "--no-password"]
+        connection.direct_settings,  # type: ignore[attr-defined]
+        ["--format=custom", "--no-password"],
     )
     try:
         with copy.open("wb") as file:

@@ -24,7 +24,7 @@ from wake.acknowledgements import acknowledge
 from wake.answering import rules as answering_rules
 from wake.assignment.rules import LONGEST_DAYS
 from wake.callbacks import allowlist, attempts
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 from wake.deadlines import time_out_overdue
 from wake.deliveries import deliver
 from wake.management.drawings import drawn
@@ -94,8 +94,9 @@ class Cast:
         self.deliveries: list[Script] = script["delivery"]
         since = at - max(length(one["ago"]) for one in self.deliveries) - timedelta(days=2)
         self.agent = _registered(script, team, by=by, since=since)
+        plain = self.agent.keys.without_grants()
         self.keys = {
-            mode: self.agent.keys.usable(at).filter(mode=mode).first() or self._key(mode, by, since)
+            mode: plain.usable(at).filter(mode=mode).first() or self._key(mode, by, since)
             for mode in {story.get("mode", ApiKey.Mode.LIVE) for story in self.deliveries}
         }
         for url in {one["webhook"] for one in self.deliveries if "webhook" in one}:
@@ -217,7 +218,7 @@ class Episode:
         of_this = Callback.objects.filter(response__delivery=self.delivery)
         of_this.update(tries=F("tries") + 1)
         Response.objects.not_sent().filter(callback__in=of_this).update(sent_at=at)
-        outcome = PostResult(
+        outcome = HttpResult(
             status_code=attempt.get("status"),
             error=attempt.get("error", ""),
             answer=attempt.get("answer", ""),

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from wake.mcp.cards.clients import declares_cards, is_in_session
+
 Json: TypeAlias = dict[str, Any]
 Id: TypeAlias = str | int
 
@@ -30,6 +32,7 @@ NAMED_BY = {
     "tasks/update": "taskId",
     "tasks/cancel": "taskId",
 }
+NAMED_BY_WITH_CARDS = {**NAMED_BY, "resources/read": "uri"}
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -70,6 +73,7 @@ class McpCall:
     is_stateless: bool
     client_name: str
     takes_tasks: bool = False
+    takes_cards: bool = False
 
 
 def id_of(value: Any) -> Id | None:
@@ -79,8 +83,9 @@ def id_of(value: Any) -> Id | None:
     return id if isinstance(id, str | int) and not isinstance(id, bool) else None
 
 
-def read(value: Any, headers: Mapping[str, str]) -> McpCall:
-    """Reads the parsed body. `headers` finds names in any case. Raises RequestRefused."""
+def read(value: Any, headers: Mapping[str, str], *, takes_cards: bool = False) -> McpCall:
+    """Reads the parsed body. `headers` finds names in any case. With `takes_cards`, the client gets
+    cards without declaring the extension. Raises RequestRefused."""
     method, params = _envelope(value)
     meta = params.get("_meta")
     version = headers.get("Mcp-Protocol-Version")
@@ -89,11 +94,14 @@ def read(value: Any, headers: Mapping[str, str]) -> McpCall:
         return McpCall(None, method, params, is_stateless=False, client_name="")
     if is_stateless(value, headers):
         meta = _checked_meta(meta)
-        _check_headers(method, params, meta[f"{META}protocolVersion"], headers)
+        capabilities = meta[f"{META}clientCapabilities"]
+        takes_cards = takes_cards or declares_cards(capabilities)
+        named_by = NAMED_BY_WITH_CARDS if takes_cards else NAMED_BY
+        _check_headers(method, params, meta[f"{META}protocolVersion"], headers, named_by)
         if meta[f"{META}protocolVersion"] != STATELESS_VERSION:
             raise _unsupported(meta[f"{META}protocolVersion"])
         name = _name(meta.get(f"{META}clientInfo"))
-        extensions = meta[f"{META}clientCapabilities"].get("extensions")
+        extensions = capabilities.get("extensions")
         takes_tasks = isinstance(extensions, dict) and TASKS in extensions
         return McpCall(
             id_of(value),
@@ -102,10 +110,19 @@ def read(value: Any, headers: Mapping[str, str]) -> McpCall:
             is_stateless=True,
             client_name=name,
             takes_tasks=takes_tasks,
+            takes_cards=takes_cards,
         )
     _check_known(version)
-    name = _name(params.get("clientInfo"))
-    return McpCall(id_of(value), method, params, is_stateless=False, client_name=name)
+    return McpCall(
+        id_of(value),
+        method,
+        params,
+        is_stateless=False,
+        client_name=_name(params.get("clientInfo")),
+        takes_cards=takes_cards
+        or is_in_session(headers)
+        or (method == "initialize" and declares_cards(params.get("capabilities"))),
+    )
 
 
 def is_stateless(value: Any, headers: Mapping[str, str]) -> bool:
@@ -132,7 +149,8 @@ def status_code(failure: RequestRefused, id: Id | None, *, is_stateless: bool) -
 def answered(call: McpCall, result: Json, *, server: Json, is_list: bool = False) -> Json:
     """Returns the response. `is_list` is True for results that a client may cache for a while."""
     if call.is_stateless:
-        result = {"resultType": "complete", **result, "_meta": {f"{META}serverInfo": server}}
+        meta = {**result.get("_meta", {}), f"{META}serverInfo": server}
+        result = {"resultType": "complete", **result, "_meta": meta}
         if is_list:
             result |= {"ttlMs": CACHE_MS, "cacheScope": "private"}
     return {"jsonrpc": "2.0", "id": call.id, "result": result}
@@ -171,10 +189,16 @@ def _checked_meta(meta: Any) -> Json:
     return dict(meta)
 
 
-def _check_headers(method: str, params: Json, version: str, headers: Mapping[str, str]) -> None:
+def _check_headers(
+    method: str,
+    params: Json,
+    version: str,
+    headers: Mapping[str, str],
+    named_by: Mapping[str, str],
+) -> None:
     expected = {"Mcp-Protocol-Version": version, "Mcp-Method": method}
-    if method in NAMED_BY:
-        expected["Mcp-Name"] = params.get(NAMED_BY[method], "")
+    if method in named_by:
+        expected["Mcp-Name"] = params.get(named_by[method], "")
     for name, value in expected.items():
         if _decoded(headers.get(name)) != value:
             raise RequestRefused(

@@ -26,13 +26,16 @@ class CheckedAnswer(ToolAnswer):
 class McpResult:
     structured: msgspec.Struct
     text: str
+    # The client shows these members in its card (wake/mcp/cards/). The model does not see them.
+    meta: Json | None = None
 
     def as_json(self) -> Json:
-        return {
+        result = {
             "content": [text_block(self.text)],
             "structuredContent": msgspec.json.decode(wire.encode(self.structured)),
             "isError": False,
         }
+        return result if self.meta is None else {**result, "_meta": self.meta}
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def same_call(content: str, *, is_over: Callable[[Any], bool] | None = None) -> 
 
 
 def exact(arguments: JsonObject) -> Any:
-    """Returns the details with the digits of each number. If two calls have amounts that differ
+    """Returns the details with each number as it was written. If two calls have amounts that differ
     only in their digits, such as 1180.00 and 1180.0, they are different calls."""
     details = arguments.texts.get("details")
     return details and json.loads(bytes(details), parse_float=lambda digits: {"number": digits})

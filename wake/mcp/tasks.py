@@ -15,6 +15,7 @@ from database.clock import database_now
 from database.uuids import NIL, uuid_or_none
 from wake import pickups, wire
 from wake.mcp import wording
+from wake.mcp.cards import contents
 from wake.mcp.proofs import with_digest, with_receipt
 from wake.mcp.protocol import INVALID_PARAMS, Json, RequestRefused
 from wake.mcp.results import McpResult, McpTask
@@ -35,13 +36,13 @@ def started(answer: wire.Answer, *, created_at: datetime, is_replayed: bool) -> 
     return McpTask(members)
 
 
-def run(method: str, params: Json, *, key: ApiKey, address: str) -> Json:
+def run(method: str, params: Json, *, key: ApiKey, address: str, takes_cards: bool = False) -> Json:
     """Returns the result of one of METHODS. Raises RequestRefused for an unknown task."""
     text = params.get("taskId")
     task_id = (uuid_or_none(text) if isinstance(text, str) else None) or NIL
     match method:
         case "tasks/get":
-            return _get(key, task_id, address)
+            return _get(key, task_id, address, takes_cards=takes_cards)
         case "tasks/cancel":
             _cancel(key, task_id, address)
         case _:  # a task never asks the client for anything
@@ -49,7 +50,7 @@ def run(method: str, params: Json, *, key: ApiKey, address: str) -> Json:
     return {}
 
 
-def _get(key: ApiKey, task_id: UUID, address: str) -> Json:
+def _get(key: ApiKey, task_id: UUID, address: str, *, takes_cards: bool) -> Json:
     created_at, on_timeout = _facts(key, task_id)
     answer = pickups.read(key, task_id, at=database_now())
     if answer is None:
@@ -61,7 +62,8 @@ def _get(key: ApiKey, task_id: UUID, address: str) -> Json:
     ended_at = answer.responded_at or answer.expires_at or created_at
     answer = with_receipt(with_digest(answer), key=key, address=address)
     text = wording.answered(answer, plan=wording.plan_of(on_timeout))
-    result = {"resultType": "complete", **McpResult(answer, text).as_json()}
+    card = contents.of_delivery(task_id, at=database_now()) if takes_cards else None
+    result = {"resultType": "complete", **McpResult(answer, text, card).as_json()}
     return {**_members(answer, "completed", created_at, ended_at), "result": result}
 
 

@@ -19,16 +19,20 @@ from accounts.models import ApiKey
 from database.clock import database_now
 from database.uuids import NIL, uuid_or_none
 from wake import pickups, wire
+from wake.api import log_context
 from wake.api.long_poll import long_poll
 from wake.api.parsers import JsonObject
 from wake.api.serializers import DELIVERY_PAYLOAD, WITHDRAWAL_PAYLOAD, sweep_parameters
 from wake.api.views import receipt_of
 from wake.deliveries import deliver
-from wake.mcp import output_schemas, schemas, tasks, using, wording
+from wake.mcp import tasks, using, wording
+from wake.mcp.cards import contents, resources
 from wake.mcp.choices import with_choices
 from wake.mcp.proofs import with_digest, with_digests, with_receipt
+from wake.mcp.protocol import Json
 from wake.mcp.results import McpResult, McpTask
 from wake.mcp.same_calls import idempotency_of
+from wake.mcp.schemas import inputs, outputs
 from wake.models import Delivery
 from wake.withdrawals import withdraw_own
 
@@ -44,6 +48,13 @@ class Caller:
     client_name: str
     address: str
     takes_tasks: bool = False
+    takes_cards: bool = False
+
+    def card_of(self, answer: wire.Answer) -> Json | None:
+        """Returns what the client's card shows of an answer, or None if it shows no cards."""
+        if not self.takes_cards:
+            return None
+        return contents.of_delivery(answer.delivery_id, at=database_now())
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +67,10 @@ class Tool:
     call: Callable[[Caller, JsonObject], McpResult | McpTask]
     # Arguments that models need not know (docs/decisions/0079-tools-are-short.md).
     also_takes: frozenset[str] = frozenset()
+    has_card: bool = False
 
-    def listed(self) -> dict[str, Any]:
-        return {
+    def listed(self, *, with_cards: bool = False) -> dict[str, Any]:
+        listed = {
             "name": self.name,
             "title": self.title,
             "description": self.description,
@@ -71,6 +83,9 @@ class Tool:
                 "openWorldHint": False,
             },
         }
+        if not with_cards:
+            return listed
+        return {**listed, "_meta": resources.of_tool(has_card=self.has_card)}
 
 
 def run(tool: Tool, caller: Caller, arguments: JsonObject) -> McpResult | McpTask:
@@ -94,7 +109,7 @@ def _deliver(caller: Caller, arguments: JsonObject) -> McpResult:
 def _ask(caller: Caller, arguments: JsonObject) -> McpResult | McpTask:
     # If a model says how long to wait, it wants to go on with other work afterwards.
     is_task = caller.takes_tasks and arguments.get("wait_seconds") is None
-    seconds = 0 if is_task else _seconds(arguments, usual=schemas.USUAL_WAIT)
+    seconds = 0 if is_task else _seconds(arguments, usual=inputs.USUAL_WAIT)
     members = {"type": "question", **arguments}
     texts = dict(arguments.texts)
     options, choices = members.pop("options", None), members.pop("choices", None)
@@ -111,7 +126,8 @@ def _ask(caller: Caller, arguments: JsonObject) -> McpResult | McpTask:
         is_irreversible=_is_irreversible(arguments),
     )
     answer = with_receipt(with_digest(answer), key=caller.key, address=caller.address)
-    return McpResult(answer, wording.answered(answer, plan=plan, is_replayed=is_replayed))
+    text = wording.answered(answer, plan=plan, is_replayed=is_replayed)
+    return McpResult(answer, text, caller.card_of(answer))
 
 
 def _check(caller: Caller, arguments: JsonObject) -> McpResult:
@@ -125,7 +141,7 @@ def _check(caller: Caller, arguments: JsonObject) -> McpResult:
     is_read = not is_claimed and answer.delivery_id in _read_before([answer], called_at)
     answer = with_receipt(answer, is_wanted=wants_receipt, **me)
     text = wording.answered(answer, plan=_plan_of(answer), is_read=is_read, is_claimed=is_claimed)
-    return McpResult(answer, text)
+    return McpResult(answer, text, caller.card_of(answer))
 
 
 def _read_before(answers: Iterable[wire.Answer], called_at: datetime) -> set[UUID]:
@@ -193,12 +209,15 @@ def _store(caller: Caller, tool: str, arguments: JsonObject) -> tuple[wire.Recei
         key=caller.key,
         idempotency=idempotency_of(tool, arguments, fields),
         address=caller.address,
+        traceparent=log_context.current().traceparent,
         at=database_now(),
         # The digest is not part of the call. So this call equals a call of an earlier version, in
         # which the tools asked for no digest.
         **DELIVERY_PAYLOAD.read(JsonObject({**fields, "digest": True}, arguments.texts)),
     )
-    return receipt_of(delivered), delivered.replayed
+    receipt = receipt_of(delivered)
+    log_context.current().delivery_id = receipt.delivery_id
+    return receipt, delivered.replayed
 
 
 def _is_irreversible(arguments: JsonObject) -> bool:
@@ -230,8 +249,8 @@ def _seconds(arguments: JsonObject, *, usual: int) -> int:
     seconds = arguments.get("wait_seconds")
     if seconds is None:
         return usual
-    if type(seconds) is not int or not 0 <= seconds <= schemas.LONGEST_WAIT:
-        problem = f"Must be a whole number from 0 to {schemas.LONGEST_WAIT}."
+    if type(seconds) is not int or not 0 <= seconds <= inputs.LONGEST_WAIT:
+        problem = f"Must be a whole number from 0 to {inputs.LONGEST_WAIT}."
         raise ValidationError({"wait_seconds": [problem]})
     return seconds
 
@@ -259,18 +278,18 @@ TOOLS = {
             "Deliver to people",
             "Shows people a result, an update or an alert, and returns at once. One event, one "
             "delivery. For a decision, use ask.",
-            schemas.takes(
+            inputs.takes(
                 ["type", "headline", "summary"],
-                type=schemas.TYPE,
-                headline=schemas.HEADLINE,
-                summary=schemas.SUMMARY,
-                details=schemas.DETAILS,
-                thread=schemas.THREAD,
-                supersedes=schemas.SUPERSEDES,
-                priority=schemas.PRIORITY,
-                receipt=schemas.RECEIPT,
+                type=inputs.TYPE,
+                headline=inputs.HEADLINE,
+                summary=inputs.SUMMARY,
+                details=inputs.DETAILS,
+                thread=inputs.THREAD,
+                supersedes=inputs.SUPERSEDES,
+                priority=inputs.PRIORITY,
+                receipt=inputs.RECEIPT,
             ),
-            output_schemas.RECEIPT,
+            outputs.RECEIPT,
             _deliver,
             frozenset({"timeout_seconds", "assumption", "quorum", "irreversible", FOR_PROGRAMS}),
         ),
@@ -279,56 +298,58 @@ TOOLS = {
             "Ask people",
             "Asks people for a decision and waits a moment. If it returns `pending`, go on with "
             "other work and call check later.",
-            schemas.takes(
+            inputs.takes(
                 ["headline", "summary"],
-                headline=schemas.HEADLINE,
-                summary=schemas.SUMMARY,
-                details=schemas.DETAILS_OF_A_QUESTION,
-                options=schemas.OPTIONS,
-                timeout_seconds=schemas.TIMEOUT,
-                assumption=schemas.ASSUMPTION,
-                wait_seconds=schemas.wait(schemas.USUAL_WAIT),
-                thread=schemas.THREAD,
-                supersedes=schemas.SUPERSEDES,
-                priority=schemas.PRIORITY,
-                quorum=schemas.QUORUM,
-                irreversible=schemas.IRREVERSIBLE,
-                receipt=schemas.RECEIPT,
+                headline=inputs.HEADLINE,
+                summary=inputs.SUMMARY,
+                details=inputs.DETAILS_OF_A_QUESTION,
+                options=inputs.OPTIONS,
+                timeout_seconds=inputs.TIMEOUT,
+                assumption=inputs.ASSUMPTION,
+                wait_seconds=inputs.wait(inputs.USUAL_WAIT),
+                thread=inputs.THREAD,
+                supersedes=inputs.SUPERSEDES,
+                priority=inputs.PRIORITY,
+                quorum=inputs.QUORUM,
+                irreversible=inputs.IRREVERSIBLE,
+                receipt=inputs.RECEIPT,
             ),
-            output_schemas.ANSWER,
+            outputs.ANSWER,
             _ask,
             frozenset({"choices", FOR_PROGRAMS}),
+            has_card=True,
         ),
         Tool(
             "check",
             "Check for an answer",
             "Returns the answer to one delivery, or that there is none yet. With claim, it uses "
             "the approval.",
-            schemas.takes(
+            inputs.takes(
                 ["delivery_id"],
-                delivery_id=schemas.DELIVERY_ID,
-                wait_seconds=schemas.wait(0),
-                claim=schemas.CLAIM,
-                receipt=schemas.RECEIPT,
+                delivery_id=inputs.DELIVERY_ID,
+                wait_seconds=inputs.wait(0),
+                claim=inputs.CLAIM,
+                receipt=inputs.RECEIPT,
             ),
-            output_schemas.CHECKED_ANSWER,
+            outputs.CHECKED_ANSWER,
             _check,
+            has_card=True,
         ),
         Tool(
             "answers",
             "List answers",
             "Returns people's answers to all your deliveries, oldest first, also of earlier "
             "sessions. Call it at the start of each session.",
-            schemas.takes([], since=schemas.SINCE, limit=schemas.LIMIT),
-            output_schemas.SWEEP,
+            inputs.takes([], since=inputs.SINCE, limit=inputs.LIMIT),
+            outputs.SWEEP,
             _answers,
         ),
         Tool(
             "withdraw",
             "Withdraw a delivery",
             "Takes a delivery out of the inbox that needs no answer any more.",
-            schemas.takes(["delivery_id"], delivery_id=schemas.DELIVERY_ID, reason=schemas.REASON),
-            output_schemas.WITHDRAWAL,
+            inputs.takes(["delivery_id"], delivery_id=inputs.DELIVERY_ID, reason=inputs.REASON),
+            outputs.WITHDRAWAL,
             _withdraw,
         ),
         Tool(
@@ -336,14 +357,14 @@ TOOLS = {
             "Report what came of it",
             "Tells people what came of a delivery: whether you did it, whether it worked, or why "
             "not. Call it once, when you know; a delivery takes 20 reports.",
-            schemas.takes(
+            inputs.takes(
                 ["delivery_id", "status"],
-                delivery_id=schemas.DELIVERY_ID,
-                status=schemas.OUTCOME_STATUS,
-                summary=schemas.OUTCOME_SUMMARY,
-                details=schemas.OUTCOME_DETAILS,
+                delivery_id=inputs.DELIVERY_ID,
+                status=inputs.OUTCOME_STATUS,
+                summary=inputs.OUTCOME_SUMMARY,
+                details=inputs.OUTCOME_DETAILS,
             ),
-            output_schemas.OUTCOME,
+            outputs.OUTCOME,
             _report,
         ),
     )

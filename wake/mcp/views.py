@@ -22,6 +22,8 @@ from wake.api.authentication import key_of
 from wake.api.parsers import JsonObject, Malformed, parse_object, parse_strictly, read_body
 from wake.api.views import ProtocolView, json_response
 from wake.mcp import protocol, tasks, tools, wording
+from wake.mcp.cards import resources
+from wake.mcp.cards.clients import EXTENSION, SESSION_HEADER, new_session_id
 from wake.mcp.http_errors import as_json_rpc, id_in
 from wake.mcp.protocol import Json, McpCall, RequestRefused
 from wake.mcp.results import text_block
@@ -36,6 +38,8 @@ EXTENSIONS: Json = {protocol.TASKS: {}}
 class McpView(ProtocolView):
     http_method_names = ["post"]
     body = b""
+    # Whether every client gets cards (wake/mcp/cards/), or only those that declare the extension.
+    shows_cards = False
 
     def get_exception_handler(self) -> Callable[..., HttpResponse | None]:
         answer = super().get_exception_handler()
@@ -59,10 +63,10 @@ class McpView(ProtocolView):
         value: Any = None
         try:
             value = _parsed(self.body)
-            call = protocol.read(value, request.headers)
+            call = protocol.read(value, request.headers, takes_cards=self.shows_cards)
             if call.id is None:
                 return HttpResponse(status=202)
-            return json_response(self._answer(request, call))
+            return self._response(request, call)
         except RequestRefused as failure:
             # A body that was refused for U+0000 in a text, for example, still has an id.
             id = id_in(self.body) if value is None else protocol.id_of(value)
@@ -70,39 +74,56 @@ class McpView(ProtocolView):
             status = protocol.status_code(failure, id, is_stateless=is_stateless)
             return json_response(protocol.refused(id, failure), status=status)
 
+    def _response(self, request: Request, call: McpCall) -> HttpResponse:
+        response = json_response(self._answer(request, call))
+        if call.method == "initialize" and call.takes_cards and not self.shows_cards:
+            response[SESSION_HEADER] = new_session_id()
+        return response
+
     def _answer(self, request: Request, call: McpCall) -> Json:
         match call.method:
             case "initialize" if not call.is_stateless:
-                result = _initialized(call.params)
+                result = _initialized(call)
             case "server/discover":
                 result = {
                     "supportedVersions": list(protocol.VERSIONS),
-                    "capabilities": {**CAPABILITIES, "extensions": EXTENSIONS},
+                    "capabilities": _capabilities(call, EXTENSIONS),
                     "instructions": wording.INSTRUCTIONS,
                 }
             case "ping" if not call.is_stateless:
                 result = {}
             case "tools/list":
-                result = {"tools": [tool.listed() for tool in tools.TOOLS.values()]}
+                listed = [tool.listed(with_cards=call.takes_cards) for tool in tools.TOOLS.values()]
+                result = {"tools": listed}
             case "tools/call":
                 result = _called(request, call, self.body)
             case method if call.is_stateless and method in tasks.METHODS:
                 result = _of_task(request, call)
+            case method if call.takes_cards and method in resources.METHODS:
+                result = _of_resources(call)
             case _:
                 raise RequestRefused(protocol.METHOD_NOT_FOUND, "There is no such method here.")
-        is_list = call.method in {"server/discover", "tools/list"}
+        is_list = call.method in {"server/discover", "tools/list", *resources.METHODS}
         return protocol.answered(call, result, server=SERVER, is_list=is_list)
 
 
-def _initialized(params: Json) -> Json:
-    asked = params.get("protocolVersion")
+def _initialized(call: McpCall) -> Json:
+    asked = call.params.get("protocolVersion")
     newest = protocol.HANDSHAKE_VERSIONS[0]
     return {
         "protocolVersion": asked if asked in protocol.HANDSHAKE_VERSIONS else newest,
-        "capabilities": CAPABILITIES,
+        "capabilities": _capabilities(call, {}),
         "serverInfo": SERVER,
         "instructions": wording.INSTRUCTIONS,
     }
+
+
+def _capabilities(call: McpCall, extensions: Json) -> Json:
+    """Returns the server's capabilities, with those of cards for a client that shows them."""
+    if call.takes_cards:
+        cards = {"resources": {"listChanged": False}}
+        return {**CAPABILITIES, **cards, "extensions": {**extensions, EXTENSION: {}}}
+    return {**CAPABILITIES, "extensions": extensions} if extensions else CAPABILITIES
 
 
 def _called(request: Request, call: McpCall, body: bytes) -> Json:
@@ -117,6 +138,7 @@ def _called(request: Request, call: McpCall, body: bytes) -> Json:
         client_name=_client_name(request, call),
         address=throttles.client_address(request),
         takes_tasks=call.takes_tasks,
+        takes_cards=call.takes_cards,
     )
     try:
         return tools.run(tool, caller, _arguments(call, body)).as_json()
@@ -129,8 +151,20 @@ def _called(request: Request, call: McpCall, body: bytes) -> Json:
 def _of_task(request: Request, call: McpCall) -> Json:
     if not call.takes_tasks:
         raise protocol.without_tasks()
-    address = throttles.client_address(request)
-    return tasks.run(call.method, call.params, key=key_of(request), address=address)
+    return tasks.run(
+        call.method,
+        call.params,
+        key=key_of(request),
+        address=throttles.client_address(request),
+        takes_cards=call.takes_cards,
+    )
+
+
+def _of_resources(call: McpCall) -> Json:
+    result = resources.run(call.method, call.params)
+    if result is None:
+        raise RequestRefused(protocol.INVALID_PARAMS, "There is no such resource.")
+    return result
 
 
 def _failed(failure: Exception) -> Json:

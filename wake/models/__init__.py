@@ -12,7 +12,7 @@ from wake.models.claims import (
     claimable_until,
 )
 from wake.models.deliveries import Delivery, DeliveryQuerySet
-from wake.models.heartbeats import Heartbeat
+from wake.models.own_records import EventCounts, Heartbeat, LastBackup, ServerSample
 from wake.models.responses import Draft, Response
 from wake.models.retention import Retention
 from wake.models.rules import AssignedPerson, Assignment, Rule, RuleVersion
@@ -32,10 +32,12 @@ __all__ = [
     "Delivery",
     "DeliveryQuerySet",
     "Draft",
+    "EventCounts",
     "FailingTarget",
     "Failure",
     "File",
     "Heartbeat",
+    "LastBackup",
     "Outcome",
     "Place",
     "Receipt",
@@ -44,6 +46,7 @@ __all__ = [
     "Retention",
     "Rule",
     "RuleVersion",
+    "ServerSample",
     "Sight",
     "StoredFile",
     "Trial",

@@ -53,8 +53,8 @@ def add_people(
 
 
 def _away() -> str:
-    """Returns a query for the name of the absent person whose deputy is `person`, if the rule names
-    that absent person. The name is NULL if there is no such person."""
+    """Returns a query for the name of an absent person. The rule names the absent person, and
+    `person` is their deputy. The name is NULL if there is no such person."""
     return f"""
         SELECT MIN(away.display_name)
           FROM accounts_absence AS absence

@@ -54,13 +54,17 @@ class CallbackQuerySet(models.QuerySet["Callback"]):
             .order_by("due_at")
         )
 
+    def out_of_the_queue(self) -> CallbackQuerySet:
+        """Returns callbacks that wait until a person resumes their target. Index:
+        callbacks_out_of_the_queue."""
+        return self.not_delivered().filter(due_at__isnull=True, given_up_at__isnull=True)
+
     def orphaned(self) -> CallbackQuerySet:
         """Returns callbacks that are out of the queue although their target is not suspended.
         Nothing would ever send them. Index: callbacks_out_of_the_queue."""
         targets = FailingTarget.objects.suspended()
         targets = targets.filter(team=OuterRef("team"), host=OuterRef("host"))
-        out = self.not_delivered().filter(due_at__isnull=True, given_up_at__isnull=True)
-        return out.filter(
+        return self.out_of_the_queue().filter(
             Q(~Exists(targets.filter(without_answers=False)), response__isnull=False)
             | Q(~Exists(targets.filter(without_answers=True)), response__isnull=True)
         )

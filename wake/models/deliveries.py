@@ -46,7 +46,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.filter(UNANSWERED)
 
     def awaiting_response(self) -> DeliveryQuerySet:
-        """Returns the deliveries that the inbox shows. Index: inbox_of_a_team."""
+        """Returns the deliveries that the inbox shows. Index: waiting_of_a_team."""
         return self.unanswered().with_content()
 
     def with_content(self) -> DeliveryQuerySet:
@@ -201,6 +201,8 @@ class Delivery(models.Model):
     wants_receipt = models.BooleanField(default=False, db_default=False)
     # How long after its release an approval can be claimed (wake/claims.py); null is for ever.
     claim_within_seconds = models.PositiveIntegerField(null=True)
+    # The trace of the request, if its client sent one (wake/callbacks/traces.py).
+    traceparent = models.CharField(max_length=55, null=True)  # noqa: DJ001 - takes no room if absent
     idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001 - unique where it is there
     idempotency_hash = models.CharField(max_length=64, blank=True)
 
@@ -261,12 +263,8 @@ class Delivery(models.Model):
             ),
             models.Index(
                 fields=["team", "mode", "type", "-created_at"],
-                condition=Q(
-                    answered_at__isnull=True,
-                    superseded_at__isnull=True,
-                    acknowledged_at__isnull=True,
-                ),
-                name="inbox_of_a_team",
+                condition=UNANSWERED & Q(erased_at__isnull=True),
+                name="waiting_of_a_team",
             ),
             models.Index(
                 fields=["agent", "thread", "created_at"],

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable
 from datetime import datetime
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from django.db import transaction
 
 from accounts.log import receipts as log_receipts
 from accounts.models import LogEntry
+from database.compiled_queries import CompiledQuery, parameter
 from wake import wire
 from wake.models import Claim, Delivery, Receipt, Response, Vote
 from wake.proof import sd_jwt
@@ -50,9 +52,17 @@ def stored_receipt(delivery: Delivery) -> Receipt | None:
     if response is None or response.picked_up_at is None:
         return None
     is_claimed = getattr(response, "claim", None) is not None
-    rows = Receipt.objects.filter(response=response, is_claimed=is_claimed)
-    receipt = rows.select_related("key").first()
-    return receipt if receipt and _counts(receipt) else None
+    found = _stored().objects(response=response.pk, is_claimed=is_claimed)
+    return found[0] if found and _counts(found[0]) else None
+
+
+@cache
+def _stored() -> CompiledQuery:
+    rows = Receipt.objects.filter(
+        response=parameter("response", Response, "id"),
+        is_claimed=parameter("is_claimed", Receipt, "is_claimed"),
+    )
+    return CompiledQuery(lambda: rows.select_related("key"))
 
 
 def released(delivery: Delivery) -> Response | None:

@@ -14,14 +14,17 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import Error as DatabaseError
+from django.db import connection
 from psycopg_pool import PoolTimeout
 
 from accounts.log.checkpoints.notes import BadVerifierKey, VerifierKey
 from accounts.models import SigningSecret
 from database import encryption
+from database.postgresql.bounded_connections import LIMITS
 
 SHORTEST_SECRET_KEY = 50
 SHORTEST_ENCRYPTION_KEY = 32
+SHORTEST_TOKEN = 32
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 HOW_TO_MAKE_ONE = 'python3 -c "import secrets; print(secrets.token_urlsafe(48))"'
 
@@ -74,6 +77,28 @@ def the_sign_in_provider_is_complete(
         what = "WAKE_OIDC_ISSUER is set, and WAKE_OIDC_CLIENT_ID is not."
         return [Error(what, hint="Register Wake with the provider first.", id="wake.E009")]
     return []
+
+
+@register(Tags.security)
+def the_directory_is_complete(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Refuses a directory without a sign-in provider, because its people could not sign in."""
+    tokens = settings.WAKE_SCIM_TOKENS
+    problems = {
+        "WAKE_SCIM_TOKEN needs WAKE_OIDC_ISSUER.": not settings.WAKE_OIDC_ISSUER,
+        f"Each WAKE_SCIM_TOKEN must have at least {SHORTEST_TOKEN} characters.": any(
+            len(token) < SHORTEST_TOKEN for token in tokens
+        ),
+        "WAKE_SCIM_TOKEN needs a package: pip install 'scim2-server>=0.8.3,<0.9'.": (
+            find_spec("scim2_server") is None
+        ),
+    }
+    return [
+        Error(what, hint="docs/sign-in.md explains how to connect a directory.", id="wake.E014")
+        for what, is_wrong in problems.items()
+        if tokens and is_wrong
+    ]
 
 
 @register(Tags.security)
@@ -180,6 +205,55 @@ def encryption_keys_fit_the_database(
     return []
 
 
+@register(Tags.security)
+def a_pooler_can_be_bypassed(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Refuses a pooler without a way past it. Waiting requests would hear of nothing, and a
+    migration would change settings in connections of servers."""
+    if not settings.WAKE_DATABASE_POOLED or settings.DATABASE_DIRECT_URL:
+        return []
+    return [
+        Error(
+            "WAKE_DATABASE_POOLED is 1, and DATABASE_DIRECT_URL is not set.",
+            hint="Set DATABASE_DIRECT_URL to the address of PostgreSQL itself "
+            "(docs/operations.md, PgBouncer).",
+            id="wake.E012",
+        )
+    ]
+
+
+@register(Tags.database)
+def limits_are_set_behind_a_pooler(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Compares the settings of a connection through the pooler with LIMITS. The check runs before a
+    server starts. It reports nothing while the database is away."""
+    options = connection.settings_dict["OPTIONS"]
+    is_limited = connection.vendor != "postgresql" or "options" in options
+    if "default" not in (databases or ()) or is_limited:
+        return []
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", [list(LIMITS)]
+            )
+            found = dict(cursor.fetchall())
+    except (DatabaseError, PoolTimeout):
+        return []
+    wrong = [f"{name} is {found[name]}" for name, value in LIMITS.items() if found[name] != value]
+    if not wrong:
+        return []
+    return [
+        Error(
+            f"Behind the pooler, the role in DATABASE_URL lacks limits: {', '.join(wrong)}.",
+            hint="Run deploy/roles.sql for this role, then RECONNECT in the console of PgBouncer "
+            "(docs/operations.md, PgBouncer).",
+            id="wake.E013",
+        )
+    ]
+
+
 @register(Tags.database, deploy=True)
 def connections_are_pooled(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
@@ -212,10 +286,12 @@ def _errors() -> Iterator[Error]:
             hint="Set WAKE_ORIGIN=https://wake.example.com; WAKE_DEV=1 if this is no production.",
             id="wake.E001",
         )
-    if len(settings.SECRET_KEY) < SHORTEST_SECRET_KEY:
+    signing_keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    if min(map(len, signing_keys)) < SHORTEST_SECRET_KEY:
         yield Error(
-            f"{why}WAKE_SECRET_KEY must be set, at least {SHORTEST_SECRET_KEY} characters long.",
-            hint=f"Set WAKE_SECRET_KEY to the output of: {HOW_TO_MAKE_ONE}",
+            f"{why}WAKE_SECRET_KEYS must be set: newest first, separated by commas, each at least "
+            f"{SHORTEST_SECRET_KEY} characters long.",
+            hint=f"Set WAKE_SECRET_KEYS to the output of: {HOW_TO_MAKE_ONE}",
             id="wake.E002",
         )
     keys = settings.WAKE_ENCRYPTION_KEYS

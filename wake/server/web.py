@@ -8,13 +8,13 @@ from django.conf import settings
 
 from wake.server.http.body_limit import BodyLimit
 from wake.server.http.headers import HyphenatedHeaders
+from wake.server.telemetry.request_log import RequestLog
 from wake.server.http.request_threads import RequestThreads
+from wake.server.http.request_turns import RequestTurns
 from wake.server.http.slow_readers import SlowReaders
+from wake.server.metrics import serving
+from wake.server.metrics.endpoint import with_metrics
 
-THREADS_WITHOUT_A_POOL = 4
-
-_pool = settings.DATABASES["default"]["OPTIONS"].get("pool", {})
-# There is a thread for each database connection of the pool, except one connection for /readyz.
-THREADS = max(1, _pool.get("max_size", THREADS_WITHOUT_A_POOL + 1) - 1)
-
-application = HyphenatedHeaders(SlowReaders(BodyLimit(RequestThreads(wsgi, threads=THREADS))))
+_in_turns = RequestTurns(RequestThreads(wsgi), number=settings.WAKE_MAX_REQUESTS)
+application = with_metrics(HyphenatedHeaders(RequestLog(SlowReaders(BodyLimit(_in_turns)))))
+serving.serve()

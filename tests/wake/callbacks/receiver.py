@@ -28,9 +28,10 @@ class Received:
 
 @dataclass
 class Receiver:
-    """Answers 200 by default and keeps every request."""
+    """Answers each request as `usual`, if the test has asked for nothing else, and keeps it."""
 
     tls: ssl.SSLContext | None = None
+    usual: Behaviour = field(default_factory=lambda: answering(200))
     received: list[Received] = field(default_factory=list)
     behaviours: list[Behaviour] = field(default_factory=list)
     finished: threading.Event = field(default_factory=threading.Event)
@@ -42,14 +43,17 @@ class Receiver:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 request = self.path, dict(self.headers), body, self.client_address[1]
                 receiver.received.append(Received(*request))
-                behave = receiver.behaviours.pop(0) if receiver.behaviours else answering(200)
+                behave = receiver.behaviours.pop(0) if receiver.behaviours else receiver.usual
                 try:
                     behave(self)
                 except OSError:  # the sender hung up, as it should on some of these responses
                     self.close_connection = True
+
+            def do_GET(self) -> None:
+                self.do_POST()
 
             def log_message(self, *_: Any) -> None:
                 pass

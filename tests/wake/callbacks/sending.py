@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from wake.callbacks.http_client import HttpClient, PostResult
+from wake.callbacks.http_client import HttpClient, HttpResult
 
 # DEADLINE is for tests of the deadline. All others use PATIENCE, for a busy machine.
 DEADLINE, PATIENCE = 0.6, 60.0
@@ -47,10 +47,10 @@ class FakeDns(AbstractResolver):
 
 def post(
     *urls: str, body: bytes = BODY, headers: Mapping[str, str] = HEADERS, **options: Any
-) -> list[PostResult]:
+) -> list[HttpResult]:
     """Sends the requests one after the other with one client."""
 
-    async def go() -> list[PostResult]:
+    async def go() -> list[HttpResult]:
         client = HttpClient(**({"deadline": PATIENCE} | options))
         try:
             return [await client.post(url, body=body, headers=headers) for url in urls]

@@ -27,13 +27,13 @@ from wake.callbacks.circuit_breaker import (
     requeue_orphans,
     resume,
 )
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 from wake.callbacks.outbox import send_again
 from wake.callbacks.sending import send_due
 from wake.models import Callback, FailingTarget
 
 DEAD = "dead.example.com"
-TIMED_OUT = PostResult(error="timed out")
+TIMED_OUT = HttpResult(error="timed out")
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def dead(answered: Answered) -> Callable[[int], list[Callback]]:
     return make
 
 
-def fail(at: datetime, outcome: PostResult = TIMED_OUT) -> int:
+def fail(at: datetime, outcome: HttpResult = TIMED_OUT) -> int:
     """Settles every due callback with the outcome, one at a time as they become due again. Returns
     how many there were."""
     claimed = claim(at=at)
@@ -129,7 +129,7 @@ def test_a_refusing_host_is_retried_on_schedule(
 ) -> None:
     at = due(dead(FAILURES * 2)[-1])
 
-    fail(at, PostResult(status_code=404))
+    fail(at, HttpResult(status_code=404))
 
     target = FailingTarget.objects.get()
     assert (target.failures, target.postponed_until) == (0, None)
@@ -171,7 +171,7 @@ def test_two_failures_days_apart_do_not_suspend(
 ) -> None:
     gone = dead(1)[0]
     at = due(gone)
-    fail(at, PostResult(status_code=410))
+    fail(at, HttpResult(status_code=410))
     later = at + SUSPEND_AFTER * 2
     hit = dead(1)[0]
     Callback.objects.filter(pk=hit.pk).update(due_at=later)

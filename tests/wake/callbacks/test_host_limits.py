@@ -20,7 +20,7 @@ from wake.callbacks import retries, sending
 from wake.callbacks.attempts import AT_ONCE, LEASE, claim, give_back, settle
 from wake.callbacks.circuit_breaker import FAILURES, PROBES
 from wake.callbacks.host_limits import PER_HOST
-from wake.callbacks.http_client import HttpClient, PostResult
+from wake.callbacks.http_client import HttpClient, HttpResult
 from wake.callbacks.outbox import send_again
 from wake.callbacks.retries import MAX_ATTEMPTS
 from wake.callbacks.sending import send_due
@@ -85,7 +85,7 @@ def test_many_are_claimed_and_settled_in_few_statements(
     with django_assert_max_num_queries(7):
         claimed = claim(at=at)
     with django_assert_max_num_queries(8):
-        settle([(callback, PostResult(status_code=200)) for callback in claimed], at=at)
+        settle([(callback, HttpResult(status_code=200)) for callback in claimed], at=at)
 
     assert len(claimed) == PER_HOST
     assert not Callback.objects.unfinished().exists()
@@ -174,7 +174,7 @@ def test_what_was_claimed_and_not_sent_is_given_back_as_it_was(answered: Answere
     unsent, sent_before = answered(), answered()
     at = due(sent_before)
     (first, second) = claim(at=at)
-    settle([(second, PostResult(status_code=503))], at=at)
+    settle([(second, HttpResult(status_code=503))], at=at)
     later = due(sent_before)
     (second,) = claim(at=later)
 
@@ -204,7 +204,7 @@ def test_an_answer_that_was_sent_stays_final_when_its_callback_is_given_back(
     before."""
     callback = answered()
     at = due(callback)
-    settle([(claim(at=at)[0], PostResult(status_code=410))], at=at)
+    settle([(claim(at=at)[0], HttpResult(status_code=410))], at=at)
     later = at + timedelta(minutes=5)
     send_again(callback, by=alice, at=later)
 

@@ -8,7 +8,7 @@ from accounts.models import AuditEvent, User
 from tests.types import Answered
 from tests.wake.callbacks.rows import again, due
 from wake.callbacks.attempts import LEASE, claim, settle
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 from wake.callbacks.outbox import send_again
 from wake.models import Callback, CallbackAttempt
 
@@ -32,10 +32,10 @@ def test_a_sender_that_returns_after_its_lease_changes_nothing(
     (slow,) = claim(at=at)
     (quick,) = claim(at=at + LEASE)
 
-    settle([(slow, PostResult(status_code=500, error="", took_ms=65_000))], at=at + LEASE * 2)
+    settle([(slow, HttpResult(status_code=500, error="", took_ms=65_000))], at=at + LEASE * 2)
     between = again(quick)
-    settle([(quick, PostResult(status_code=200))], at=at + LEASE * 2)
-    settle([(slow, PostResult(status_code=500))], at=at + LEASE * 3)
+    settle([(quick, HttpResult(status_code=200))], at=at + LEASE * 2)
+    settle([(slow, HttpResult(status_code=500))], at=at + LEASE * 3)
 
     assert (between.lease, between.due_at) == (quick.lease, quick.due_at)
     done = again(quick)
@@ -64,14 +64,14 @@ def test_a_callback_that_kills_its_senders_is_given_up_when_its_schedule_is_over
 
 def test_a_callback_of_a_killed_sender_is_sent_after_a_minute(answered: Answered) -> None:
     callback = answered()
-    settle([(claim(at=(at := due(callback)))[0], PostResult(status_code=500))], at=at)
+    settle([(claim(at=(at := due(callback)))[0], HttpResult(status_code=500))], at=at)
     at = due(callback)
 
     claim(at=at)  # and the sender dies
     again_at = at + LEASE
     (claimed,) = claim(at=again_at)
     late = again_at + LEASE * 2
-    settle([(claimed, PostResult(status_code=200))], at=late)  # sent late, by a slow sender
+    settle([(claimed, HttpResult(status_code=200))], at=late)  # sent late, by a slow sender
 
     assert again(callback).delivered_at == late
 
@@ -102,6 +102,6 @@ def test_a_callback_that_is_asked_for_twice_while_it_is_sent_keeps_its_tries(
     later = at + timedelta(seconds=1)
     send_again(callback, by=alice, at=later)
 
-    settle([(claimed, PostResult(status_code=500))], at=later)
+    settle([(claimed, HttpResult(status_code=500))], at=later)
 
     assert (again(callback).tries, again(callback).due_at) == (0, later)

@@ -21,7 +21,7 @@ from tests.wake.callbacks.sending import FakeDns
 from tests.wake.callbacks.verifying import verify_standard
 from wake.callbacks import sending
 from wake.callbacks.attempts import claim, settle
-from wake.callbacks.http_client import HttpClient, PostResult
+from wake.callbacks.http_client import HttpClient, HttpResult
 from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery
 from wake.undo import PickedUp, take_back
@@ -271,11 +271,11 @@ def test_without_a_secret_nothing_is_sent(
 class Buggy(HttpClient):
     """Raises unexpected errors for some addresses."""
 
-    async def post(self, url: str, **rest: Any) -> PostResult:
+    async def post(self, url: str, **rest: Any) -> HttpResult:
         if "/raises" in url:
             raise RuntimeError("a bug")
         if "/unwritable" in url:
-            return PostResult(status_code=-1)
+            return HttpResult(status_code=-1)
         return await super().post(url, **rest)
 
 
@@ -308,7 +308,7 @@ def test_an_erased_callback_is_settled_without_effect(answered: Answered) -> Non
     claimed = claim(at=at)
     Callback.objects.all().delete()
 
-    settle([(callback, PostResult(status_code=200)) for callback in claimed], at=at)
+    settle([(callback, HttpResult(status_code=200)) for callback in claimed], at=at)
 
     assert not CallbackAttempt.objects.exists()
 

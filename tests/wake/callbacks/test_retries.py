@@ -15,7 +15,7 @@ from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.callbacks.rows import again, answer_in, due
 from wake import signals
 from wake.callbacks.attempts import LEASE, claim, settle
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 from wake.callbacks.outbox import AlreadyDelivered, send_again
 from wake.callbacks.retries import MAX_ATTEMPTS
 from wake.callbacks.sending import send_due
@@ -28,7 +28,7 @@ SCHEDULE = [5, 300, 1800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 2
 def fail(callback: Callback, *, status: int = 500, retry_after: str = "", at: datetime) -> float:
     """Returns the seconds until the next attempt."""
     (claimed,) = claim(at=at)
-    settle([(claimed, PostResult(status_code=status, retry_after=retry_after))], at=at)
+    settle([(claimed, HttpResult(status_code=status, retry_after=retry_after))], at=at)
     due_at = again(callback).due_at
     assert due_at is not None
     return (due_at - at).total_seconds()
@@ -41,7 +41,7 @@ def test_a_callback_is_given_up_after_ten_scheduled_attempts(answered: Answered)
         assert seconds <= fail(callback, at=due(callback)) <= seconds * 1.2
     at = due(callback)
     (last,) = claim(at=at)
-    settle([(last, PostResult(error="timed out"))], at=at)
+    settle([(last, HttpResult(error="timed out"))], at=at)
 
     callback = again(callback)
     assert (callback.due_at, callback.given_up_at, callback.tries) == (None, at, 10)
@@ -66,7 +66,7 @@ def test_retries_are_spread_out(answered: Answered) -> None:
     callbacks = [answered() for _ in range(12)]
     at = due(callbacks[-1])
 
-    settle([(each, PostResult(status_code=500)) for each in claim(at=at)], at=at)
+    settle([(each, HttpResult(status_code=500)) for each in claim(at=at)], at=at)
 
     assert len({due(callback) for callback in callbacks}) > 6
 
@@ -232,7 +232,7 @@ def test_a_person_retries_a_callback_that_was_given_up(
     callback = answered()
     at = due(callback)
     (claimed,) = claim(at=at)
-    settle([(claimed, PostResult(status_code=410))], at=at)
+    settle([(claimed, HttpResult(status_code=410))], at=at)
     at += timedelta(days=5)
     receiver.then(answering(500))
 
@@ -260,11 +260,11 @@ def test_a_retry_request_during_an_attempt_is_remembered(answered: Answered, bob
     asked_at = at + timedelta(seconds=1)
     send_again(callback, by=bob, at=asked_at)
     assert claim(at=asked_at) == []  # the earlier sender still has the lease
-    settle([(claimed, PostResult(status_code=500))], at=at + timedelta(seconds=2))
+    settle([(claimed, HttpResult(status_code=500))], at=at + timedelta(seconds=2))
 
     assert due(callback) == asked_at
     (second,) = claim(at=at + timedelta(seconds=3))
-    settle([(second, PostResult(status_code=200))], at=at + timedelta(seconds=3))
+    settle([(second, HttpResult(status_code=200))], at=at + timedelta(seconds=3))
     assert list(callback.attempts.values_list("by_name", flat=True)) == ["", "bob"]
 
 
@@ -278,10 +278,10 @@ def test_a_retry_request_during_the_last_attempt_starts_a_new_series(
     (last,) = claim(at=at)
 
     send_again(callback, by=bob, at=at + timedelta(seconds=1))
-    settle([(last, PostResult(status_code=500))], at=at + timedelta(seconds=2))
+    settle([(last, HttpResult(status_code=500))], at=at + timedelta(seconds=2))
 
     (first,) = claim(at=at + timedelta(seconds=3))
-    settle([(first, PostResult(status_code=200))], at=at + timedelta(seconds=3))
+    settle([(first, HttpResult(status_code=200))], at=at + timedelta(seconds=3))
     assert list(callback.attempts.values_list("number", "by_name")) == [
         (MAX_ATTEMPTS, ""),
         (1, "bob"),
@@ -296,7 +296,7 @@ def test_a_retry_request_during_a_successful_attempt_sends_no_second(
     (claimed,) = claim(at=at)
     send_again(callback, by=bob, at=at + timedelta(seconds=1))
 
-    settle([(claimed, PostResult(status_code=200))], at=at + timedelta(seconds=2))
+    settle([(claimed, HttpResult(status_code=200))], at=at + timedelta(seconds=2))
 
     assert claim(at=at + LEASE * 2) == []
 

@@ -21,7 +21,7 @@ from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.callbacks.rows import again, due
 from wake.callbacks.attempts import claim, settle
 from wake.callbacks.circuit_breaker import FAILURES, requeue_orphans, resume
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 from wake.callbacks.outbox import CallbackPost, NothingLeftToSend, queue_others, send_again
 from wake.callbacks.retries import MAX_ATTEMPTS
 from wake.callbacks.sending import send_due
@@ -99,7 +99,7 @@ def test_a_push_is_retried_like_an_answer_and_its_end_is_audited(push: Push) -> 
     for _ in range(MAX_ATTEMPTS):
         at = due(callback)
         FailingTarget.objects.all().delete()
-        settle([(each, PostResult(status_code=500)) for each in claim(at=at)], at=at)
+        settle([(each, HttpResult(status_code=500)) for each in claim(at=at)], at=at)
 
     assert again(callback).given_up_at == at
     event = AuditEvent.objects.get(event="callback.given_up")
@@ -222,7 +222,7 @@ def test_failing_pushes_of_anonymous_callers_do_not_stop_answers(
     at = due(answer)
     assert answer.host == pushes[0].host
     for callback in claim(at=at):
-        outcome = PostResult(status_code=200 if callback == answer else 500)
+        outcome = HttpResult(status_code=200 if callback == answer else 500)
         settle([(callback, outcome)], at=at)
     FailingTarget.objects.update(suspended_at=at)
     later, parked = answered(), push(url=receiver.url)

@@ -348,7 +348,7 @@ def test_a_revoked_or_expired_gate_is_unauthorized(
     expired = gates.issue(
         team, name="Old", agents=[agent], by=SYSTEM, expires_at=ended, at=database_now()
     )[1]
-    unknown = key_texts.new_text(gates.PREFIX)
+    unknown = key_texts.new_key(gates.KIND)
 
     for text in (gate[1], expired, unknown, "wk_gate_short"):
         assert question.status(text).status_code == 401

@@ -22,10 +22,10 @@ from accounts.agents import gates
 from accounts.audit import SYSTEM
 from database.clock import database_now
 from tests.client.connector.relay import CLIENT
+from tests.documents.blocks import documented
 from tests.fixtures.agent_client import AgentClient
 from tests.fixtures.peers import command
 from tests.fixtures.served import served
-from tests.wake.claims.test_gates_document import example
 from tests.wake.server.up import eventually
 from wake.models import Claim, Response
 from wake_client import WakeClient
@@ -63,10 +63,10 @@ def environment(origin: str, gate_key: str) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], **more}
 
 
-def write(heading: str, folder: Path, caller: AgentClient) -> Path:
+def write(example: str, folder: Path, caller: AgentClient) -> Path:
     """Writes the example down, for the agent of this test."""
     path = folder / "example.py"
-    path.write_text(example(heading, "python").replace("support-agent", caller.agent_id))
+    path.write_text(example.replace("support-agent", caller.agent_id))
     return path
 
 
@@ -104,7 +104,7 @@ def fastapi_service(folder: Path, variables: dict[str, str]) -> Iterator[httpx.C
 def test_a_fastapi_service_refunds_what_was_approved(
     caller: AgentClient, gate_key: str, answer: Callable[..., Response], tmp_path: Path
 ) -> None:
-    write("A FastAPI service", tmp_path, caller)
+    write(documented("docs/gates.md", "from fastapi import"), tmp_path, caller)
     with (
         served("asgi") as origin,
         fastapi_service(tmp_path, environment(origin, gate_key)) as service,
@@ -132,7 +132,7 @@ def test_an_mcp_gateway_lets_an_approved_call_through(
     caller: AgentClient, gate_key: str, answer: Callable[..., Response], tmp_path: Path
 ) -> None:
     gateway, real, calls = (tmp_path / name for name in ("example.py", "real.py", "calls.txt"))
-    write("An MCP gateway", tmp_path, caller)
+    write(documented("docs/gates.md", "from mcp import"), tmp_path, caller)
     real.write_text(REAL_SERVER)
 
     async def session(origin: str) -> list[Any]:

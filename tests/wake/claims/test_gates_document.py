@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import io
 import os
-import re
+import shlex
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
 from accounts.models import Agent, Gate
+from tests.documents.blocks import documented
 from tests.fixtures.agent_client import AgentClient
 from tests.fixtures.served import served
 from wake.models import Claim, Response
 
-DOCUMENT = (Path(__file__).parents[3] / "docs/gates.md").read_text()
-
-
-def example(heading: str, language: str) -> str:
-    section = DOCUMENT.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    (code,) = re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
-    return str(code)
-
 
 def step_of_the_job() -> str:
-    (job,) = yaml.safe_load(example("A job of GitHub Actions", "yaml"))["jobs"].values()
+    (job,) = yaml.safe_load(documented("docs/gates.md", "workflow_dispatch:"))["jobs"].values()
     return str(job["steps"][0]["run"])
 
 
@@ -44,7 +36,10 @@ def test_the_scripts_act_once(
     caller: AgentClient, answer: Callable[..., Response], subtests: pytest.Subtests
 ) -> None:
     gate = issued("Refunds", "--agent", caller.agent_id)
-    scripts = {"shell": example("A shell script", "sh"), "job": f"set -e\n{step_of_the_job()}"}
+    scripts = {
+        "shell": documented("docs/gates.md", 'echo "refunded"'),
+        "job": f"set -e\n{step_of_the_job()}",
+    }
     with served("asgi") as origin:
         for name, script in scripts.items():
             with subtests.test(name):
@@ -74,7 +69,9 @@ def test_the_scripts_act_once(
 
 @pytest.mark.django_db
 def test_the_command_issues_a_key_for_agents_of_the_team(agent: Agent) -> None:
-    text = issued("Refunds", "--agent", agent.agent_id, "--team", agent.team.slug)
+    line = documented("docs/gates.md", "manage.py issue_gate").partition(" issue_gate ")[2]
+    names = {"support-agent": agent.agent_id, "acme": agent.team.slug}
+    text = issued(*(names.get(word, word) for word in shlex.split(line)))
 
     gate = Gate.objects.get()
     assert text.startswith("wk_gate_")

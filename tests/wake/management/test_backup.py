@@ -17,6 +17,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from accounts.models import Team
+from wake.models import LastBackup
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -53,6 +54,14 @@ def test_a_backup_contains_the_rows_and_a_manifest(tmp_path: Path, team: Team) -
     assert manifest["migrations"]["accounts"] >= "0010"
     assert manifest["database"] == connection.vendor
     assert team.name in _names_of_teams(copy)
+
+
+def test_the_last_backup_is_recorded(tmp_path: Path) -> None:
+    back_up(tmp_path / "monday")
+    copy = back_up(tmp_path / "tuesday")
+
+    last = LastBackup.objects.get()
+    assert (last.folder, last.size) == (str(tmp_path / "tuesday"), copy.stat().st_size)
 
 
 def _names_of_teams(copy: Path) -> str:

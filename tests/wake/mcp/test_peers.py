@@ -171,3 +171,21 @@ def test_a_question_is_a_task(key: ApiKey, bob: User) -> None:
     assert cancelling.returncode == 0, cancelling.stderr
     assert json.loads(cancelling.stdout.splitlines()[-1])[0] == "cancelled"
     assert Delivery.objects.get(answered_at__isnull=True).withdrawn_reason
+
+
+@pytest.mark.parametrize(("mode", "version"), [("auto", NEWEST), ("legacy", HANDSHAKE)])
+def test_a_host_of_cards_finds_and_reads_the_card(mode: str, version: str, key: ApiKey) -> None:
+    program = command(PEERS / "js_apps")
+    question = json.dumps({**QUESTION, "wait_seconds": 0})
+    with served("wsgi") as origin:
+        words = [*program, f"{origin}/mcp", key.text, question, mode]  # type: ignore[attr-defined]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=90, check=False)
+
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert seen["version"] == version
+    assert [name for name, uri in seen["cards"].items() if uri] == ["ask", "check"]
+    assert [each["uri"] for each in seen["resources"]] == [seen["cards"]["ask"]]
+    assert seen["contents"][0]["mimeType"] == "text/html;profile=mcp-app"
+    assert seen["result"]["_meta"]["wake/card"]["headline"] == QUESTION["headline"]
+    assert seen["result"]["structuredContent"]["status"] == "pending"

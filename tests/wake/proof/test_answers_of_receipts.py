@@ -17,7 +17,7 @@ from tests.types import Answer, MakeAnsweringRule
 from wake.models import Delivery
 from wake.proof import receipt_keys
 from wake.responses import release_due, respond
-from wake_client.receipts import check_answer, verified
+from wake_client.proof.receipts import check_answer, verified
 
 pytestmark = pytest.mark.django_db
 

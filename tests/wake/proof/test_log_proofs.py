@@ -29,7 +29,7 @@ from tests.inbox.person import Person
 from tests.types import Answer
 from wake.models import Receipt, ReceiptKey
 from wake.proof import log_proofs
-from wake_client.verdicts import judge
+from wake_client.proof.verdicts import judge
 
 pytestmark = pytest.mark.django_db
 
@@ -97,7 +97,11 @@ def test_the_agent_gets_the_proof_on_request(
 
 @pytest.mark.parametrize("value", ["0", "2", "yes", ""])
 def test_another_value_is_an_error(value: str, caller: AgentClient, answered: str) -> None:
-    assert caller.get(f"receipt/{answered}", proof=value).status_code == 422
+    refused = caller.get(f"receipt/{answered}", proof=value)
+
+    assert refused.status_code == 422
+    (problem,) = refused.json()["error"]["fields"]
+    assert problem["message"] == "Must be 1, or left out."
 
 
 def test_nothing_is_proven_before_there_is_an_answer(caller: AgentClient) -> None:

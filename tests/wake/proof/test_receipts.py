@@ -18,7 +18,7 @@ from django.core.management import call_command
 from jwcrypto.jwk import JWK  # type: ignore[import-untyped]
 from sd_jwt.verifier import SDJWTVerifier  # type: ignore[import-untyped]
 
-from accounts.agents import gates
+from accounts.agents import gates, keys
 from accounts.audit import SYSTEM
 from accounts.models import Agent, Gate, Team, User
 from accounts.sign_in.browsers.sessions import Authentication
@@ -97,6 +97,20 @@ def header_of(receipt: str) -> dict[str, Any]:
 
 def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_a_key_that_ended_a_moment_ago_gets_no_receipt(
+    caller: AgentClient, agent: Agent, answer: Answer
+) -> None:
+    delivery = delivered(caller)
+    answer(delivery)
+    first = get(caller, delivery.pk)
+    keys.revoke(caller.key, by=SYSTEM, at=database_now())
+
+    after, with_proof = get(caller, delivery.pk), get(caller, f"{delivery.pk}?proof=1")
+
+    assert first.status_code == 200
+    assert (after.status_code, with_proof.status_code) == (401, 401)
 
 
 def test_it_says_who_decided_what(caller: AgentClient, alice: User, answer: Answer) -> None:

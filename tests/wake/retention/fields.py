@@ -21,7 +21,7 @@ QUEUE = "gone within days, when it was sent or given up"
 OF_DELIVERIES: dict[str, dict[str, str]] = {
     "wake.Delivery": {
         ERASED: "provider headline summary details_json callback_webhook assumption thread"
-        " extensions idempotency_key idempotency_hash withdrawn_reason nonce",
+        " extensions idempotency_key idempotency_hash traceparent withdrawn_reason nonce",
         ID: "id",
         LINK: "team agent supersedes assignment",
         WHEN: "created_at expires_at activity_at answered_at timed_out_at superseded_at"
@@ -147,7 +147,7 @@ OF_DELIVERIES: dict[str, dict[str, str]] = {
     "inbox.SlackReply": {QUEUE: "id url note channel delivery tries due_at"},
     "inbox.SlackRequest": {QUEUE: "key received_at"},
     "relay.Task": {
-        ERASED: "idempotency_key idempotency_hash stored_bytes network",
+        ERASED: "idempotency_key idempotency_hash traceparent stored_bytes network",
         ID: "id",
         LINK: "agent context caller status_message",
         WHEN: "status_at created_at terminal_at erased_at",
@@ -202,20 +202,26 @@ OF_DELIVERIES: dict[str, dict[str, str]] = {
 
 # The other models are about the server, teams, agents and people, and not about one delivery.
 OF_OTHERS: dict[str, str] = {
-    "how the server works": "wake.Heartbeat wake.ReceiptKey inbox.PushKey accounts.ProviderDocument"
-    " accounts.LogKey accounts.LogCheckpoint accounts.CheckpointSending"
+    "how the server works": "wake.Heartbeat wake.EventCounts wake.ServerSample"
+    " wake.LastBackup wake.ReceiptKey inbox.PushKey"
+    " accounts.ProviderDocument accounts.LogKey accounts.LogCheckpoint accounts.CheckpointSending"
     " accounts.UsedChallenge accounts.SignInAttempts auth.Permission auth.Group"
     " auth.Group_permissions contenttypes.ContentType admin.LogEntry",
     "how far a job has come": "wake.TriedUntil inbox.NotedUntil inbox.IndexedUntil",
     "what owners set for a team": "accounts.Team accounts.Invitation wake.Rule wake.RuleVersion"
     " wake.AnsweringRule wake.AnsweringVersion wake.CallbackHost wake.FailingTarget"
-    " wake.Retention",
+    " wake.Retention accounts.ClientPolicy",
     "an agent and its keys": "accounts.Agent accounts.ClaimedId accounts.ApiKey"
     " accounts.SigningSecret accounts.Gate accounts.Gate_agents relay.Card relay.Card_callers"
-    " relay.CallerKey relay.Connector",
+    " relay.CallerKey relay.Connector accounts.OAuthGrant",
+    "clients that sign in, and hashes of their tokens": "oauth2_provider.Application"
+    " oauth2_provider.Grant oauth2_provider.AccessToken"
+    " oauth2_provider.RefreshToken oauth2_provider.IDToken oauth2_provider.DeviceGrant"
+    " accounts.DeviceSignIn",
     "a person, their sign-in and their settings (accounts, removal)": "accounts.User"
     " accounts.User_groups accounts.User_user_permissions accounts.Membership accounts.Absence"
-    " accounts.Identity accounts.Passkey accounts.PasskeyNotice accounts.SecondFactor"
+    " accounts.Identity accounts.DirectoryAccount accounts.DirectoryGroup"
+    " accounts.DirectoryGroup_members accounts.Passkey accounts.PasskeyNotice accounts.SecondFactor"
     " accounts.RecoveryCode accounts.ResetRequest accounts.AddressChange accounts.Session"
     " inbox.Preferences inbox.Channel inbox.NotificationRule inbox.SavedReply",
     "the audit cannot be erased, and so holds no words of a delivery": "accounts.AuditEvent"

@@ -104,7 +104,10 @@ def done(
         respond(undone, by=by, feedback="Thyme.", **given)
     take_back(undone, by=alice, at=now)
     Delivery.objects.filter(pk=undone.pk).update(
-        superseded_at=now, withdrawn_at=now, withdrawn_reason="Basil."
+        superseded_at=now,
+        withdrawn_at=now,
+        withdrawn_reason="Basil.",
+        traceparent="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     )
     assert Vote.objects.update(signature_json='{"random": "Sumac."}')
 

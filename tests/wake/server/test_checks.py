@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -46,6 +47,7 @@ def test_a_safe_production_starts(production: Any) -> None:
     [
         ("WAKE_ORIGIN", "http://wake.example.com", "wake.E001"),
         ("SECRET_KEY", "x" * 49, "wake.E002"),
+        ("SECRET_KEY_FALLBACKS", ["x" * 49], "wake.E002"),
         ("WAKE_ENCRYPTION_KEYS", [], "wake.E003"),
         ("WAKE_ENCRYPTION_KEYS", [SECRET, "short"], "wake.E003"),
         ("REDIS_URL", "", "wake.E004"),
@@ -59,8 +61,37 @@ def test_each_missing_setting_is_refused_by_name(
     (message,) = [one for one in checks.run_checks() if one.id == code]
 
     assert message.is_serious()
-    assert name in message.msg
-    assert name in (message.hint or "")
+    variable = "WAKE_SECRET_KEYS" if name.startswith("SECRET_KEY") else name
+    assert variable in message.msg
+    assert variable in (message.hint or "")
+
+
+def test_a_pooler_without_a_way_past_it_is_refused(production: Any) -> None:
+    production.WAKE_DATABASE_POOLED, production.DATABASE_DIRECT_URL = True, ""
+    refused = warnings_of()
+    production.DATABASE_DIRECT_URL = "postgresql://127.0.0.1:1/wake"
+
+    assert (refused, warnings_of()) == (["wake.E012"], [])
+
+
+def test_a_pooler_is_sent_no_options() -> None:
+    def database(query: str = "", *, is_pooled: bool) -> dict[str, Any]:
+        url = f"postgresql://wake@127.0.0.1:6432/wake{query}"
+        return env.postgresql("URL", url, connections=1, prepare=True, is_pooled=is_pooled)
+
+    usual, pooled = database(is_pooled=False), database(is_pooled=True)
+    longer = database("?options=-c%20statement_timeout%3D60000", is_pooled=False)
+
+    assert usual["OPTIONS"]["options"].startswith("-c statement_timeout=10000 -c lock_timeout=5000")
+    assert longer["OPTIONS"]["options"].endswith(" -c statement_timeout=60000")
+    assert "options" not in pooled["OPTIONS"]
+    assert pooled["OPTIONS"]["prepare_threshold"] == 5
+    assert (usual["DISABLE_SERVER_SIDE_CURSORS"], pooled["DISABLE_SERVER_SIDE_CURSORS"]) == (
+        False,
+        True,
+    )
+    with pytest.raises(env.BadVariable, match="URL must have no `options`"):
+        database("?options=-c%20jit%3Don", is_pooled=True)
 
 
 def test_sqlite_in_production_is_a_warning(production: Any) -> None:
@@ -120,6 +151,11 @@ def test_a_connection_for_every_request_is_a_warning(
     assert warnings_of(deploy=True) == codes
 
 
+TELL_SECRET_KEYS = """
+import json
+from wake.server.settings import hosting
+print(json.dumps([hosting.SECRET_KEY, *hosting.SECRET_KEY_FALLBACKS]))
+"""
 Manage = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -144,7 +180,7 @@ def test_no_role_starts_in_an_unsafe_production(manage: Manage, role: str) -> No
     done = manage("up", *([role] if role else []), WAKE_ORIGIN="https://wake.example.com")
 
     assert done.returncode == 1
-    for name in ("WAKE_SECRET_KEY", "WAKE_ENCRYPTION_KEYS", "REDIS_URL"):
+    for name in ("WAKE_SECRET_KEYS", "WAKE_ENCRYPTION_KEYS", "REDIS_URL"):
         assert f"Set {name}" in done.stderr
 
 
@@ -165,6 +201,44 @@ def test_a_number_within_its_limits_is_accepted(
     monkeypatch.setenv("PORT", value)
 
     assert env.number("PORT", default=8000, low=1, high=65_535) == warnings_of
+
+
+@pytest.mark.parametrize(
+    ("variables", "keys"),
+    [
+        ({"WAKE_SECRET_KEYS": " newest, older ,oldest,"}, ["newest", "older", "oldest"]),
+        ({"WAKE_SECRET_KEYS": "newest", "WAKE_SECRET_KEY": "single"}, ["newest"]),
+        ({"WAKE_SECRET_KEY": "single, with a comma"}, ["single, with a comma"]),
+        ({"WAKE_SECRET_KEYS_FILE": "FILE"}, ["in", "the file"]),
+    ],
+)
+def test_the_newest_secret_key_signs_and_all_are_accepted(
+    variables: dict[str, str], keys: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("in,the file\n")
+    given = {
+        name: value.replace("FILE", str(tmp_path / "secret")) for name, value in variables.items()
+    }
+    told = subprocess.run(
+        [sys.executable, "-c", TELL_SECRET_KEYS],
+        cwd=ROOT,
+        env=clean_environment(WAKE_DATA=str(tmp_path / "data"), **given),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert json.loads(told.stdout) == keys
+
+
+def test_a_secret_file_that_is_missing_stops_the_start_with_one_sentence(
+    manage: Manage, tmp_path: Path
+) -> None:
+    done = manage("up", WAKE_ENCRYPTION_KEYS_FILE=str(tmp_path / "none"))
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("WAKE_ENCRYPTION_KEYS_FILE names a file that cannot be read:")
+    assert "Traceback" not in done.stderr
 
 
 def test_an_invalid_number_stops_the_start_with_one_sentence(manage: Manage) -> None:

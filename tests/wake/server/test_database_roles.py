@@ -42,7 +42,7 @@ class WorldOfRoles(World):
 
     def end(self) -> None:
         super().end()
-        with psycopg.connect(settings.DATABASE_URL, autocommit=True) as server:
+        with psycopg.connect(self.server, autocommit=True) as server:
             server.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(self.role)))
 
 

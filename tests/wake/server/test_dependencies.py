@@ -15,6 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from deploy import locks
 from tests import advisories
 from tests.advisories import NOT_CHECKED, NOTHING_CHECKED, SAFE, VULNERABLE, judged
 from tests.wake.server.up import ROOT
@@ -96,13 +97,13 @@ def test_the_sbom_has_every_locked_dependency_with_its_version(tmp_path: Path) -
     assert {(one["name"], one["version"]) for one in sbom["components"]} == locked
 
 
-def test_the_image_has_the_runtime_and_the_extra() -> None:
-    extra = Requirement(EXTRAS["timestamps"][0])
+def test_the_image_has_the_runtime_and_the_extras() -> None:
+    extras = [Requirement(text) for texts in EXTRAS.values() for text in texts]
     others = set(_locked("requirements-image.lock")) - set(_locked("requirements.lock"))
+    versions = {name: version for name, _, version in others}
 
     assert set(_locked("requirements.lock")) < set(_locked("requirements-image.lock"))
-    assert [name for name, _, _ in others] == [extra.name]
-    assert all(extra.specifier.contains(version) for _, _, version in others)
+    assert all(extra.specifier.contains(versions[extra.name]) for extra in extras)
     assert "--requirement requirements-image.lock" in (ROOT / "Dockerfile").read_text()
 
 
@@ -112,10 +113,9 @@ def test_the_image_has_the_runtime_and_the_extra() -> None:
 def test_the_lock_names_the_extras_that_packages_ask_for(lock: str) -> None:
     """Without the extras, pip 23.2 takes the newest version of `coverage[toml]`, and refuses it
     because the lock has no hash for that version."""
-    extras = {
-        canonicalize_name(name): set(re.findall(r"[\w-]+", names))
-        for name, names, _ in _locked(lock)
-    }
+    extras: dict[str, set[str]] = {}
+    for name, names, _ in _locked(lock):
+        extras.setdefault(canonicalize_name(name), set()).update(re.findall(r"[\w-]+", names))
 
     missing = [
         f"{name} asks for {wanted}"
@@ -127,6 +127,14 @@ def test_the_lock_names_the_extras_that_packages_ask_for(lock: str) -> None:
 
     assert "psycopg" in extras
     assert missing == []
+
+
+@pytest.mark.parametrize("lock", ["requirements-image.lock", "requirements-dev.lock"])
+def test_pip_finds_pydantic_with_its_extra_and_without(lock: str) -> None:
+    text = (ROOT / lock).read_text()
+
+    assert {extra for name, extra, _ in _locked(lock) if name == "pydantic"} == {"", "[email]"}
+    assert locks.repeated(text) == text
 
 
 def _locked(lock: str) -> list[tuple[str, str, str]]:

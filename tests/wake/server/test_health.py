@@ -18,7 +18,7 @@ from django.utils import timezone
 from tests.fixtures.strict_client import Client
 from tests.types import Age, Answer, MakeDelivery
 from wake.models import Callback, Heartbeat, Response
-from wake.server import disks
+from wake.server.health import disks
 
 NO_SERVER = "redis://127.0.0.1:1/0"
 

@@ -24,6 +24,22 @@ def test_every_variable_that_the_settings_read_is_explained() -> None:
     assert {name for name in read if f"`{name}`" not in OPERATIONS} == set()
 
 
+def test_every_secret_can_be_a_file_and_the_operator_is_told_which() -> None:
+    modules = [*(ROOT / "wake").rglob("*.py")]
+    read = {
+        name
+        for module in modules
+        for name in re.findall(r'secret(?:_text)?\(\s*"([A-Z_]+)"', module.read_text())
+    }
+    told = OPERATIONS.partition("These variables can be\nfiles:")[2].partition("\n\n")[0]
+    table = re.findall(r"^\| (`[A-Z_`, ]+`) \|", OPERATIONS, re.MULTILINE)
+    named = set(re.findall(r"`([A-Z_]+)`", " ".join(table)))
+    secret = r"SECRET|PASSWORD\b|_KEYS?$|TOKEN$|(DATABASE|REDIS)_URL$"
+
+    assert set(re.findall(r"`([A-Z_]+)`", told)) == read
+    assert {name for name in named if re.search(secret, name)} - read == {"WAKE_PASSWORD"}
+
+
 def test_every_named_command_exists() -> None:
     named = set(re.findall(r"manage\.py ([a-z_]+)", OPERATIONS))
 
@@ -58,6 +74,12 @@ def test_the_containers_run_every_role_and_carry_no_secret() -> None:
     assert not re.search(r"//\w+:[^$@\s]+@", COMPOSE)
 
 
+def test_the_page_shows_the_configuration_of_the_pooler_word_by_word() -> None:
+    shown = re.findall(r"```ini\n(.*?)```", OPERATIONS, re.DOTALL)
+
+    assert shown == [(ROOT / "deploy/pgbouncer.ini").read_text()]
+
+
 def test_images_of_others_are_pinned_by_digest() -> None:
     images = re.findall(r"^ +image: (\S+)$", COMPOSE, re.MULTILINE)
     images += re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
@@ -86,7 +108,7 @@ def test_the_example_names_what_production_needs_and_fills_no_secret_in() -> Non
 
     asked = set(re.findall(r"\$\{(\w+):\?", COMPOSE))
     assert {"WAKE_ORIGIN", "WAKE_ENCRYPTION_KEYS", "POSTGRES_PASSWORD", "REDIS_PASSWORD"} <= asked
-    for name in asked:
+    for name in {*asked, "WAKE_SECRET_KEYS"}:
         assert re.search(rf"^{name}=$", example, re.MULTILINE), name
 
 

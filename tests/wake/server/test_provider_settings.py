@@ -40,6 +40,27 @@ def test_an_incomplete_provider_is_refused(
     assert found == ([code] if code else [])
 
 
+@pytest.mark.parametrize(
+    ("issuer", "tokens", "problem"),
+    [
+        (GOOD, [], None),
+        ("", [], None),
+        (GOOD, ["x" * 32, "y" * 48], None),
+        (GOOD, ["x" * 32, "y" * 31], "Each WAKE_SCIM_TOKEN must have at least 32 characters."),
+        ("", ["x" * 32], "WAKE_SCIM_TOKEN needs WAKE_OIDC_ISSUER."),
+    ],
+)
+def test_an_incomplete_directory_is_refused(
+    issuer: str, tokens: list[str], problem: str | None, settings: Any
+) -> None:
+    settings.WAKE_OIDC_ISSUER, settings.WAKE_OIDC_CLIENT_ID = issuer, "wake"
+    settings.WAKE_SCIM_TOKENS = tokens
+
+    found = [one.msg for one in checks.run_checks() if one.id == "wake.E014"]
+
+    assert found == ([problem] if problem else [])
+
+
 def test_groups_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUPS", "wake-admins=main:owner, CN=Wake=main:reviewer,/a b=other:reader")
 
@@ -62,11 +83,14 @@ def test_other_groups_are_refused(value: str, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_secret_can_be_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SECRET", "in the environment")
-    assert env.secret_text("SECRET", "SECRET_FILE") == "in the environment"
+    assert env.secret_text("SECRET") == "in the environment"
     (tmp_path / "secret").write_text("in the file\n")
     monkeypatch.setenv("SECRET_FILE", str(tmp_path / "secret"))
-    assert env.secret_text("SECRET", "SECRET_FILE") == "in the file"
+    assert env.secret_text("SECRET") == "in the file"
 
     monkeypatch.setenv("SECRET_FILE", str(tmp_path / "none"))
     with pytest.raises(env.BadVariable, match="SECRET_FILE names a file that cannot be read"):
-        env.secret_text("SECRET", "SECRET_FILE")
+        env.secret_text("SECRET")
+    (tmp_path / "none").write_text("\n")
+    with pytest.raises(env.BadVariable, match="SECRET_FILE names a file that is empty"):
+        env.secret_text("SECRET")

@@ -16,6 +16,7 @@ from database.clock import database_now
 from wake.management import episodes
 from wake.management.commands.up import FIRST_EMAIL
 from wake.server.run.greeting import greeting
+from wake.server.settings import env
 
 COLLEAGUE = "sam@example.com"
 
@@ -36,7 +37,7 @@ class Command(BaseCommand):
                 "This server is in production, so the demo would mix with real work. "
                 "To add it anyway, run: manage.py demo --force"
             )
-        given = os.environ.get("WAKE_ADMIN_PASSWORD", "")
+        given = env.secret_text("WAKE_ADMIN_PASSWORD")
         if welcome := _set_up(given):
             self.stdout.write(greeting(welcome, is_password_given=bool(given)))
         demo_team = _team(team)

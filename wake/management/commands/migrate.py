@@ -39,22 +39,24 @@ class Command(migrate.Command):
 
 @contextmanager
 def _long_statements_short_locks() -> Iterator[None]:
-    """Lets statements take longer than in a request, but wait for each lock more briefly."""
+    """Lets statements take longer than in a request, but wait for each lock more briefly. Goes past
+    a pooler, which would pass these settings on to the connections of servers."""
     if connection.vendor != "postgresql":
         yield
         return
-    options = connection.settings_dict["OPTIONS"]
-    usual = options.get("options", "")
-    _reconnect(options, usual + LIMITS)
+    usual = connection.settings_dict
+    direct = connection.direct_settings  # type: ignore[attr-defined]
+    options = {**direct["OPTIONS"], "options": direct["OPTIONS"].get("options", "") + LIMITS}
+    _reconnect({**direct, "OPTIONS": options})
     try:
         yield
     finally:
-        _reconnect(options, usual)
+        _reconnect(usual)
 
 
-def _reconnect(options: dict[str, Any], given: str) -> None:
+def _reconnect(database: dict[str, Any]) -> None:
     if connection.in_atomic_block:  # a test has begun a transaction, which would be lost
         return
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined]
-    options["options"] = given
+    connection.settings_dict = database

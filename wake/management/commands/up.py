@@ -18,13 +18,17 @@ from django.core.checks import Tags
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import Error as DatabaseError
 from django.db import OperationalError, connection
 from psycopg_pool import PoolTimeout
 
 from accounts.management import first_run, operator
+from database.schema.pending import pending_migrations
+from wake.server.metrics import process_files
 from wake.server.run import roles
 from wake.server.run.greeting import greeting
-from wake.server.run.supervisor import run_together
+from wake.server.run.supervisor import json_line, replace_process
+from wake.server.settings import env
 
 # A start right after kill -9 waits this long for the old processes to end.
 PATIENCE_SECONDS = 8.0
@@ -43,8 +47,18 @@ class Command(BaseCommand):
         parser.add_argument(
             "--processes", type=int, help="number of processes of the web server or the worker"
         )
+        parser.add_argument(
+            "--max-requests",
+            type=int,
+            metavar="N",
+            help="requests that a process of the web server handles at a time (WAKE_MAX_REQUESTS)",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if (number := options["max_requests"]) is not None:
+            if not 1 <= number <= env.MAX_REQUESTS:
+                raise CommandError(f"--max-requests must be from 1 to {env.MAX_REQUESTS}.")
+            os.environ["WAKE_MAX_REQUESTS"] = str(number)  # the servers read their environment
         os.umask(0o077)  # only the owner can read files that are written
         try:
             self._run(options["role"], options["host"], options["processes"])
@@ -53,13 +67,22 @@ class Command(BaseCommand):
 
     def _run(self, role: str | None, host: str, processes: int | None) -> None:
         # Otherwise each program that reads the children's environment would see the password.
-        password = os.environ.pop("WAKE_ADMIN_PASSWORD", "")
+        password = env.secret_text("WAKE_ADMIN_PASSWORD")
+        os.environ.pop("WAKE_ADMIN_PASSWORD", None)
         if os.geteuid() == 0 and settings.PRODUCTION:
             self.stderr.write("Wake is running as root. Run it under an account of its own.")
         if role in {None, "web", "stream"}:
-            self._wait_for_port(host, settings.PORT)
+            self._wait_for_port("PORT", host, settings.PORT)
+        if settings.WAKE_METRICS_PORT:
+            self._wait_for_port(
+                "WAKE_METRICS_PORT", settings.WAKE_METRICS_HOST, settings.WAKE_METRICS_PORT
+            )
+        if settings.WAKE_METRICS:
+            os.environ[process_files.VARIABLE] = str(process_files.make_folder())
         try:
             self.check(tags=[Tags.database], databases=["default"])
+            if role:  # without a role, `up` migrates by itself
+                _refuse_an_older_database()
         finally:
             _disconnect()
         if role in {None, "web", "stream"}:
@@ -70,18 +93,16 @@ class Command(BaseCommand):
             os.chdir(settings.BASE_DIR)
             os.execv(command[0], command)  # noqa: S606 - our own; signals then reach it directly
         welcome = self._set_up(password)
-        self._greeting: str | None = greeting(welcome, is_password_given=bool(password))
-        try:
-            run_together(
-                roles.all_on_one_machine(host, processes),
-                folder=str(settings.BASE_DIR),
-                say=self._say,
-                tick=lambda: self._greet(only_if_answered_at=host),
-            )
-        finally:
-            self._greet()
+        replace_process(
+            roles.all_on_one_machine(host, processes),
+            folder=str(settings.BASE_DIR),
+            host=host,
+            port=settings.PORT,
+            greeting=greeting(welcome, is_password_given=bool(password)),
+            is_json=settings.WAKE_LOG == "json",
+        )
 
-    def _wait_for_port(self, host: str, port: int) -> None:
+    def _wait_for_port(self, variable: str, host: str, port: int) -> None:
         until = time.monotonic() + PATIENCE_SECONDS
         error = _cannot_listen(host, port)
         if error == errno.EADDRINUSE:
@@ -92,7 +113,7 @@ class Command(BaseCommand):
         if error == errno.EADDRINUSE:
             raise CommandError(
                 f"Port {port} is in use, perhaps by another `make run`. "
-                f"Stop it, or choose another port: PORT={port + 1} make run"
+                f"Stop it, or choose another port: {variable}={port + 1} make run"
             )
         if error:
             raise CommandError(f"Cannot listen on {host}, port {port}: {os.strerror(error)}.")
@@ -114,17 +135,26 @@ class Command(BaseCommand):
         finally:
             _disconnect()
 
-    def _greet(self, *, only_if_answered_at: str | None = None) -> None:
-        """Prints the greeting once the server answers. If the server never answered, prints the
-        greeting at the end, because the key and the password in the greeting are stored nowhere."""
-        if self._greeting and (only_if_answered_at is None or _answers(only_if_answered_at)):
-            self._say(self._greeting)
-            self._greeting = None
-
     def _say(self, line: str) -> None:
+        if settings.WAKE_LOG == "json":
+            line = json_line("", line)
         with suppress(OSError):  # a closed terminal is not a reason to stop
             self.stdout.write(line)
             self.stdout.flush()
+
+
+def _refuse_an_older_database() -> None:
+    """Refuses to start before `migrate`, because requests would fail at columns that are missing.
+    Starts while the database is away."""
+    try:
+        pending = pending_migrations()
+    except (DatabaseError, PoolTimeout):
+        return
+    if pending:
+        raise CommandError(
+            "The database is older than this version. Run `manage.py migrate` first. Missing "
+            f"migrations: {len(pending)}. The first is {pending[0]}."
+        )
 
 
 def _disconnect() -> None:
@@ -159,11 +189,3 @@ def _cannot_listen(host: str, port: int) -> int:
         except OSError as error:
             return error.errno or errno.EINVAL
     return 0
-
-
-def _answers(host: str) -> bool:
-    """Returns whether the port is open. Once the port is open, every request is answered, even if
-    the request must wait until the server has loaded."""
-    with suppress(OSError), socket.create_connection((host, settings.PORT), timeout=0.2):
-        return True
-    return False

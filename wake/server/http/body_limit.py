@@ -81,7 +81,9 @@ class BodyLimit:
             refusal = HttpResponse("This form is too large.", status=413, content_type="text/plain")
         if declared <= limit + MAX_DRAINED_BYTES and not body.is_late:
             await body.drain()
-        await _send(refusal, send)
+        # The rest of the body is not read, so the connection cannot be used again.
+        refusal["Connection"] = "close"
+        await send_response(refusal, send)
 
 
 class _Counted:
@@ -134,9 +136,7 @@ class _Counted:
         return send_and_record
 
 
-async def _send(response: HttpResponse, send: Send) -> None:
+async def send_response(response: HttpResponse, send: Send) -> None:
     headers = [(name.lower().encode(), value.encode()) for name, value in response.items()]
-    # The rest of the body is not read, so the connection cannot be used again.
-    headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
     await send({"type": "http.response.body", "body": response.content})

@@ -11,6 +11,7 @@ from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 
 from database import outages
+from wake.api import log_context
 from wake.api.errors import RETRY_OUTAGE_AFTER, unavailable
 from wake.blobs.pictures import TooManyPictures
 from wake.server.http.machine_errors import machine_error
@@ -55,6 +56,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
         # Context processors are left out, because they would query the database for the signed-in
         # person.
         context: dict[str, Any] = {"will_pass": will_pass, "is_away": is_away}
+        context["request_id"] = log_context.current().request_id
         context |= {"path": request.get_full_path(), "form": _unsent_fields(request)}
         response = render(None, "500.html", context, status=status)
     if will_pass:

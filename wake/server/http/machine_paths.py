@@ -16,12 +16,14 @@ PAGE_LIMIT = "DATA_UPLOAD_MAX_MEMORY_SIZE"  # Django's, for forms
 class MachinePath:
     """Describes a path that machines use. If `takes_keys` is True, plain http is refused, because
     it would show the key to everyone on the way. `body_limit` is the name of the setting for the
-    largest body. If `is_mcp` is True, errors are written as JSON-RPC."""
+    largest body. If `is_mcp` is True, errors are written as JSON-RPC. If
+    `is_scim` is True, they are written as SCIM does."""
 
     prefix: str
     takes_keys: bool = False
     body_limit: str = PAGE_LIMIT
     is_mcp: bool = False
+    is_scim: bool = False
 
 
 MACHINE_PATHS = (
@@ -31,6 +33,11 @@ MACHINE_PATHS = (
     MachinePath("/@", takes_keys=True, body_limit="WAKE_MAX_A2A_BYTES"),  # agents, and their cards
     MachinePath("/connect/", takes_keys=True, body_limit="WAKE_MAX_A2A_BYTES"),  # connectors
     MachinePath("/.well-known/"),
+    MachinePath("/oauth/token/", takes_keys=True),
+    MachinePath("/oauth/revoke/", takes_keys=True),
+    MachinePath("/oauth/register/", takes_keys=True),
+    MachinePath("/oauth/device/", takes_keys=True),
+    MachinePath("/scim/", takes_keys=True, body_limit="WAKE_MAX_BODY_BYTES", is_scim=True),
     MachinePath("/log/"),  # hashes of the log; entries are never served
     MachinePath("/artifacts/"),  # files of tasks; the link is signed
     MachinePath("/csp-reports/", body_limit="WAKE_MAX_REPORT_BYTES"),  # sent by browsers themselves

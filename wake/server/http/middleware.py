@@ -32,8 +32,10 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from accounts.limits import turn_groups
 from accounts.sign_in.browsers import sessions
 from database.clock import database_now
+from wake.server.http import documentation
 from wake.server.http.machine_errors import machine_error
 from wake.server.http.machine_paths import is_machine_path, row_of
 
@@ -129,7 +131,14 @@ class BrowserHeaders:
 
 
 class BrowserStaticFiles(BrowserOnly, WhiteNoiseMiddleware):  # type: ignore[misc]
-    pass
+    """Serves the static files, and the documentation if `make docs` has built it."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        super().__init__(get_response)
+        if settings.WAKE_DOCUMENTATION.is_dir():
+            self.index_file = "index.html"
+            self.add_headers_function = documentation.add_headers
+            self.add_files(settings.WAKE_DOCUMENTATION, prefix=documentation.PREFIX)
 
 
 class BrowserCompression(BrowserOnly, GZipMiddleware):
@@ -235,5 +244,6 @@ class PersonsTimeZone:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if is_machine_path(request.path_info) or not request.user.is_authenticated:
             return self.get_response(request)
+        turn_groups.accept(f"person {request.user.pk}")
         with timezone.override(zoneinfo.ZoneInfo(request.user.time_zone)):
             return self.get_response(request)

@@ -1,7 +1,8 @@
-"""Runs the WSGI application in a few threads, behind an ASGI server.
+"""Runs the WSGI application in threads, behind an ASGI server.
 
 A request gets a thread only when its whole body has arrived. A WSGI server reads the body inside
-the thread. So a few slow clients, one for each thread, would stop such a server.
+the thread. So a few slow clients, one for each thread, would stop such a server. The number of
+requests that run at the same time is limited by their turns (wake/server/http/request_turns.py).
 """
 
 from __future__ import annotations
@@ -10,30 +11,34 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from io import BytesIO
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 from django.db import close_old_connections
 
+from database.turns import another_turn
 from wake.api.event_streams import until_left
 from wake.api.long_poll import ARRIVED
 from wake.server.http.body_limit import Receive, Send, has_no_body
+from wake.server.http.request_turns import HEALTH
 
 WsgiApp = Callable[[dict[str, Any], Any], Iterable[bytes]]
 Headers = list[tuple[bytes, bytes]]
 
 MAX_BYTES_IN_MEMORY = 2**18
 PART_BYTES = 2**16
-# These paths have their own threads, so that these paths answer while a slow database holds all
-# other threads.
-HEALTH = ("/healthz", "/readyz")
+# Threads are started only when they are needed. A request that waits for something else than its
+# turn, such as a long poll, has a thread.
+MAX_THREADS = 1_000
 
 
 class RequestThreads:
-    def __init__(self, app: WsgiApp, *, threads: int) -> None:
+    def __init__(self, app: WsgiApp) -> None:
         self.app = app
-        self.threads = ThreadPoolExecutor(threads, "request")
+        self.threads = ThreadPoolExecutor(MAX_THREADS, "request")
+        # A slow database may hold all other threads.
         self.health = {path: ThreadPoolExecutor(1, path) for path in HEALTH}
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
@@ -63,7 +68,8 @@ class RequestThreads:
         self, environ: dict[str, Any], threads: ThreadPoolExecutor, receive: Receive, send: Send
     ) -> None:
         loop = asyncio.get_running_loop()
-        status, headers, parts = await loop.run_in_executor(threads, self._begin, environ)
+        run = copy_context().run  # so that the thread knows the facts of the request
+        status, headers, parts = await loop.run_in_executor(threads, run, self._begin, environ)
         start = {"type": "http.response.start", "status": status, "headers": headers}
         await send(start)
         if isinstance(parts, bytes) and len(parts) <= PART_BYTES:
@@ -75,7 +81,11 @@ class RequestThreads:
                 await _send_in_parts(parts, leaving, send)
                 return
             # No thread is held while a slow client reads.
-            while not leaving.done() and (part := await loop.run_in_executor(threads, parts.read)):
+            while not leaving.done():
+                async with another_turn():
+                    part = await loop.run_in_executor(threads, run, parts.read)
+                if not part:
+                    break
                 await send({"type": "http.response.body", "body": part, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
         finally:

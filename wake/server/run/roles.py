@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
+from pathlib import Path
 
 from django.conf import settings
 
@@ -18,6 +19,8 @@ MAX_CONNECTIONS = 4096
 OPEN_FILES = 2 * MAX_CONNECTIONS
 # In bytes, for the request line and all headers together. Above it, Granian answers 431.
 LONGEST_HEADERS = 32_768
+# Granian's processes log before they load the application and its settings.
+JSON_LOG = Path(__file__).parents[1] / "telemetry" / "granian.json"
 
 
 def web(host: str, processes: int | None) -> list[str]:
@@ -74,7 +77,8 @@ def granian(module: str, host: str, port: int, processes: int) -> list[str]:
         # server.
         *("--backpressure", str(MAX_CONNECTIONS)),
         *("--http1-buffer-size", str(LONGEST_HEADERS)),
-        *("--log-level", _log_level().lower()),
+        *("--log-level", settings.WAKE_LOG_LEVEL.lower()),
+        *(("--log-config", str(JSON_LOG)) if settings.WAKE_LOG == "json" else ()),
     ]
 
 
@@ -90,7 +94,7 @@ def allow_open_files() -> None:
 def _celery(*arguments: str) -> list[str]:
     return [
         *(sys.executable, "-m", "celery", "--quiet", "-A", "wake.server.work.celery"),
-        *(*arguments, "--loglevel", _log_level()),
+        *(*arguments, "--loglevel", settings.WAKE_LOG_LEVEL),
     ]
 
 
@@ -100,7 +104,3 @@ def _processes(asked: int | None) -> int:
     if not settings.REDIS_URL or not settings.DATABASE_URL:
         return 1
     return asked or min(os.cpu_count() or 1, MAX_DEFAULT_PROCESSES)
-
-
-def _log_level() -> str:
-    return os.environ.get("WAKE_LOG_LEVEL", "INFO")

@@ -5,9 +5,7 @@ import os
 from wake.server.settings import env
 
 WAKE_CHECKPOINT_WEBHOOK = os.environ.get("WAKE_CHECKPOINT_WEBHOOK", "").strip()
-WAKE_CHECKPOINT_WEBHOOK_SECRET = env.secret_text(
-    "WAKE_CHECKPOINT_WEBHOOK_SECRET", "WAKE_CHECKPOINT_WEBHOOK_SECRET_FILE"
-)
+WAKE_CHECKPOINT_WEBHOOK_SECRET = env.secret_text("WAKE_CHECKPOINT_WEBHOOK_SECRET")
 # The remote may be anything that the `git` program takes: a path, or an address with ssh or https.
 WAKE_CHECKPOINT_GIT = os.environ.get("WAKE_CHECKPOINT_GIT", "").strip()
 # The URL of a time-stamp authority (RFC 3161), and a file with its root certificates as PEM.

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from database.bounded_connections import BoundedConnection
+from database.postgresql.bounded_connections import LIMITS, BoundedByRole, BoundedConnection
 
 ROLES = ("owner", "reviewer", "reader")
+MAX_REQUESTS = 1_000  # that a process handles at a time
 SLUG = re.compile(r"[-a-zA-Z0-9_]{1,50}")
 
 
@@ -24,21 +25,37 @@ def flag(name: str) -> bool | None:
     return value in {"1", "true", "yes", "on"} if value else None
 
 
+def one_of(name: str, *choices: str) -> str:
+    """Returns the variable, or the first choice if it is unset or empty. Raises BadVariable."""
+    value = os.environ.get(name, "").strip().lower() or choices[0]
+    if value not in choices:
+        raise BadVariable(f"{name} must be {' or '.join(choices)}, not {value!r}.")
+    return value
+
+
 def words(name: str) -> list[str]:
     """Returns the parts of a comma-separated list, without spaces."""
     return [word.strip() for word in os.environ.get(name, "").split(",") if word.strip()]
 
 
-def secret_text(name: str, file: str) -> str:
-    """Returns the variable `name`, or the content of the file that the variable `file` names. A
-    file keeps a secret out of the environment. Raises BadVariable."""
-    path = os.environ.get(file, "").strip()
+def secret_text(name: str) -> str:
+    """Returns the variable `name`, or the content of the file that the variable `name` + `_FILE`
+    names. A file keeps a secret out of the environment. Raises BadVariable."""
+    path = os.environ.get(f"{name}_FILE", "").strip()
     if not path:
         return os.environ.get(name, "").strip()
     try:
-        return Path(path).read_text().strip()
+        content = Path(path).read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadVariable(f"{file} names a file that cannot be read: {path!r}.") from error
+        raise BadVariable(f"{name}_FILE names a file that cannot be read: {path!r}.") from error
+    if not content:
+        raise BadVariable(f"{name}_FILE names a file that is empty: {path!r}.")
+    return content
+
+
+def secret_list(text: str) -> list[str]:
+    """Returns the parts of a comma-separated list of keys, the newest first."""
+    return [key.strip() for key in text.split(",") if key.strip()]
 
 
 def group_roles(name: str) -> list[tuple[str, str, str]]:
@@ -69,6 +86,15 @@ def number(name: str, *, default: int, low: int, high: int) -> int:
     return value
 
 
+def cell(name: str) -> str:
+    """Returns one lower-case letter or digit, or an empty text if the variable is unset. Raises
+    BadVariable."""
+    text = os.environ.get(name, "").strip()
+    if not re.fullmatch(r"[0-9a-z]?", text, re.ASCII):
+        raise BadVariable(f"{name} must be one letter from a to z, or one digit, not {text!r}.")
+    return text
+
+
 def quota(name: str, *, default: str) -> tuple[int, int]:
     """Parses a quota such as `500/50`: deliveries an hour, and burst. Raises BadVariable."""
     text = os.environ.get(name, "").strip() or default
@@ -79,9 +105,10 @@ def quota(name: str, *, default: str) -> tuple[int, int]:
 
 
 def secret(name: str, *, folder: Path, generate: bool) -> str:
-    """Returns the variable, or the content of the file of the same name in `folder`. If that file
-    is missing, creates it (mode 0600) with `generate`, and returns an empty text without."""
-    if value := os.environ.get(name, "").strip():
+    """Returns `secret_text`, or the content of the file of the same name in `folder`. If that file
+    is missing, creates it (mode 0600) with `generate`, and returns an empty text without. Raises
+    BadVariable."""
+    if value := secret_text(name):
         return value
     path = folder / name.lower()
     if generate and not path.exists():
@@ -105,12 +132,19 @@ def _write_once(path: Path, text: str) -> None:
         own.unlink()
 
 
-def postgresql(url: str, *, connections: int, prepare: bool) -> dict[str, Any]:
-    """Returns the DATABASES entry for `postgresql://user:password@host:port/name?option=value`.
-    Raises BadVariable."""
+def postgresql(
+    name: str, url: str, *, connections: int, prepare: bool, is_pooled: bool = False
+) -> dict[str, Any]:
+    """Returns the DATABASES entry for `postgresql://user:password@host:port/name?option=value`,
+    the value of the variable `name`. `is_pooled` means that a transaction pooler is there. Raises
+    BadVariable."""
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"}:
-        raise BadVariable("DATABASE_URL must begin with postgresql://.")
+        raise BadVariable(f"{name} must begin with postgresql://.")
+    given = dict(parse_qsl(parts.query))
+    options = " ".join([f"-c {limit}={value}" for limit, value in LIMITS.items()])
+    if is_pooled and "options" in given:
+        raise BadVariable(f"{name} must have no `options` behind a pooler, which refuses them.")
     return {
         "ENGINE": "database.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
@@ -121,18 +155,20 @@ def postgresql(url: str, *, connections: int, prepare: bool) -> dict[str, Any]:
         # Without the health check each request waits 30 s for a stopped server. A new connection
         # takes 5.8 ms.
         "CONN_HEALTH_CHECKS": True,
+        # A cursor outlives its statement, and a pooler may run the next statement elsewhere.
+        "DISABLE_SERVER_SIDE_CURSORS": is_pooled,
         "OPTIONS": {
             # An unreachable server acknowledges nothing. If the server is frozen, its kernel still
-            # acknowledges (database/bounded_connections.py).
+            # acknowledges (database/postgresql/bounded_connections.py).
             "tcp_user_timeout": 5000,
             "keepalives_idle": 10,
             "keepalives_interval": 5,
             "keepalives_count": 3,
-            **dict(parse_qsl(parts.query)),
+            **given,
             # The pool does not pause between attempts to connect, because its pauses would outlast
             # an outage. Each request tries again.
             "pool": {
-                "connection_class": BoundedConnection,
+                "connection_class": BoundedByRole if is_pooled else BoundedConnection,
                 "min_size": 1,
                 "max_size": connections,
                 "timeout": 1,
@@ -141,11 +177,7 @@ def postgresql(url: str, *, connections: int, prepare: bool) -> dict[str, Any]:
             "server_side_binding": True,
             "prepare_threshold": 5 if prepare else None,
             "connect_timeout": 3,
-            # Without jit=off, PostgreSQL compiled a query of ten milliseconds for six seconds.
-            # Without max_parallel_workers_per_gather=0, PostgreSQL started two more processes to
-            # find eighteen rows.
-            "options": "-c statement_timeout=10000 -c lock_timeout=5000 -c jit=off"
-            " -c max_parallel_workers_per_gather=0",
+            **({} if is_pooled else {"options": f"{options} {given.get('options', '')}".strip()}),
         },
     }
 

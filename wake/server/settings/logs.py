@@ -2,19 +2,36 @@
 
 import os
 
+from wake.server.settings import env
+
+WAKE_LOG = env.one_of("WAKE_LOG", "text", "json")
+SENTRY_DSN = env.secret_text("SENTRY_DSN")
+WAKE_LOG_LEVEL = os.environ.get("WAKE_LOG_LEVEL", "INFO")
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {
-            "class": "wake.server.log_lines.LineFormatter",
+        "text": {
+            "class": "wake.server.telemetry.lines.LineFormatter",
             "format": "{asctime} {levelname:<7} {name}: {message}",
             "style": "{",
+        },
+        "json": {"class": "wake.server.telemetry.json_lines.JsonFormatter"},
+    },
+    "filters": {
+        "expired_jobs": {"()": "wake.server.work.expired_jobs.OneLine"},
+        "routes": {"()": "wake.server.telemetry.filters.RouteForPath"},
+        "libraries": {"()": "wake.server.telemetry.filters.LibrariesFromInfo"},
+    },
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": WAKE_LOG,
+            "filters": ["libraries"],
         }
     },
-    "filters": {"expired_jobs": {"()": "wake.server.work.expired_jobs.OneLine"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": os.environ.get("WAKE_LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["console"], "level": WAKE_LOG_LEVEL},
     "loggers": {
         # A line every second for jobs that found nothing to do would be noise.
         "celery.app.trace": {"level": "WARNING"},
@@ -26,7 +43,7 @@ LOGGING = {
         # root logger.
         "django": {"handlers": [], "level": "INFO"},
         # The answer already contains the client's error.
-        "django.request": {"level": "ERROR"},
+        "django.request": {"level": "ERROR", "filters": ["routes"]},
         # The same holds for a wrong host or a form that is too large, which would log a traceback
         # each.
         "django.security": {"level": "CRITICAL"},

@@ -11,7 +11,7 @@ from wake.server.settings.hosting import DEVELOPMENT, WAKE_ORIGIN
 EMAIL_HOST = os.environ.get("EMAIL_HOST", "").strip()
 EMAIL_PORT = env.number("EMAIL_PORT", default=587, low=1, high=65535)
 EMAIL_HOST_USER = os.environ.get("EMAIL_HOST_USER", "")
-EMAIL_HOST_PASSWORD = os.environ.get("EMAIL_HOST_PASSWORD", "")
+EMAIL_HOST_PASSWORD = env.secret_text("EMAIL_HOST_PASSWORD")
 # Port 465 uses TLS from the first byte. Other ports use STARTTLS, unless EMAIL_USE_TLS=0 says that
 # the network to the server is trusted.
 EMAIL_USE_SSL = EMAIL_PORT == 465
@@ -24,10 +24,8 @@ DEFAULT_FROM_EMAIL = (
 # Hosts, or host:port, that notifications may go to although their addresses are private.
 WAKE_NOTIFICATION_HOSTS = frozenset(env.words("WAKE_NOTIFICATION_HOSTS"))
 # Answering in Slack (docs/notifications.md) is on if the first three are set.
-WAKE_SLACK_BOT_TOKEN = env.secret_text("WAKE_SLACK_BOT_TOKEN", "WAKE_SLACK_BOT_TOKEN_FILE")
-WAKE_SLACK_SIGNING_SECRET = env.secret_text(
-    "WAKE_SLACK_SIGNING_SECRET", "WAKE_SLACK_SIGNING_SECRET_FILE"
-)
+WAKE_SLACK_BOT_TOKEN = env.secret_text("WAKE_SLACK_BOT_TOKEN")
+WAKE_SLACK_SIGNING_SECRET = env.secret_text("WAKE_SLACK_SIGNING_SECRET")
 WAKE_SLACK_WORKSPACE = os.environ.get("WAKE_SLACK_WORKSPACE", "").strip()
 WAKE_SLACK_API_URL = (
     os.environ.get("WAKE_SLACK_API_URL", "").strip().rstrip("/") or "https://slack.com/api"

@@ -18,6 +18,8 @@ WAKE_MAX_TEAM_BLOB_BYTES = env.number(
 )
 # No team can have its content erased earlier. 0 leaves the time to the teams.
 WAKE_RETENTION_FLOOR_DAYS = env.number("WAKE_RETENTION_FLOOR_DAYS", default=0, low=0, high=3_650)
+# The letter or digit that new keys carry, so that a router sends their requests to this server.
+WAKE_CELL = env.cell("WAKE_CELL")
 WAKE_READS_PER_MINUTE = env.number("WAKE_READS_PER_MINUTE", default=1_200, low=1, high=1_000_000)
 # A long poll holds a thread. Under ASGI each request has its own thread, so there may be many long
 # polls. Under WSGI there are only a few threads.

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import time
 import warnings
+from contextvars import Token
 from pathlib import Path
 from typing import Any
 
 from celery import Celery
 from celery.exceptions import SecurityWarning
-from celery.signals import celeryd_init, task_received, worker_init, worker_ready
+from celery.signals import (
+    after_setup_logger,
+    celeryd_init,
+    task_postrun,
+    task_prerun,
+    task_received,
+    worker_init,
+    worker_ready,
+)
+from celery.utils.log import get_multiprocessing_logger
 from celery.worker.state import active_requests
 from django.conf import settings
 
 import wake.server.work.folder_broker
 import wake.server.work.redis_broker  # noqa: F401 - the imports register both brokers
+from wake.api import log_context
+from wake.api.log_context import LogFacts
 from wake.server.work.silence import Silence, listen, start_sweeper
 from wake.server.work.watchdog import Watchdog, watch
 
@@ -26,6 +39,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "wake.settings")
 # drops the jobs that beat sent while no worker ran.
 STALE_AFTER_SECONDS = 30
 
+_jobs: dict[str, Token[LogFacts]] = {}
 app = Celery("wake")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(related_name="jobs")
@@ -46,8 +60,11 @@ app.conf.beat_schedule = {
         "wake.jobs.remove_unused_blobs": 600.0,
         "accounts.jobs.forget_expired_sessions": 600.0,
         "accounts.jobs.forget_unlimited_attempts": 600.0,
+        "accounts.jobs.forget_unused_clients": 3600.0,
         "accounts.jobs.forget_used_challenges": 600.0,
         "wake.jobs.beat": 10.0,
+        "wake.jobs.count_events": 5.0,
+        "wake.jobs.keep_figures": 60.0,
         "accounts.jobs.seal_new_events": 3.0,
         "accounts.jobs.make_due_checkpoint": 60.0,
         "inbox.jobs.index_new_words": 2.0,
@@ -80,6 +97,27 @@ def _make_folders(sender: Celery, **_: Any) -> None:
     if sender.conf.broker_url.startswith("folder:"):
         folder = Path(sender.conf.broker_transport_options["data_folder_in"])
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+@after_setup_logger.connect
+def _format_lines_of_the_pool(logger: logging.Logger, **_: Any) -> None:
+    """Formats the lines about the pool's processes as all other lines. Celery would format them
+    itself."""
+    pool: Any = get_multiprocessing_logger()
+    for handler in pool.handlers:
+        handler.setFormatter(logger.handlers[0].formatter)
+
+
+@task_prerun.connect
+def _begin_job(task_id: str, task: Any, **_: Any) -> None:
+    """Lets each line of the log name its job. The rows of a job come from many requests, so the
+    job has an id of its own."""
+    _jobs[task_id] = log_context.begin(LogFacts(task_id, job=task.name))
+
+
+@task_postrun.connect
+def _end_job(task_id: str, **_: Any) -> None:
+    log_context.end(_jobs.pop(task_id))
 
 
 @celeryd_init.connect

@@ -18,6 +18,7 @@ import django
 from django.db import connection
 
 from database.outages import is_away
+from wake.api import log_context
 from wake.server.work.celery import app
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ def sweep(intervals: Mapping[str, float], *, stop: threading.Event) -> None:
 
 
 def _run(job: str) -> None:
+    log_context.begin(log_context.LogFacts(job=job))
     try:
         app.signature(job)()  # runs the job in this process, not in a worker
     except Exception as error:

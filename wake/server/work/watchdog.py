@@ -63,5 +63,5 @@ def _watch(dog: Watchdog) -> None:
         "Jobs are waiting and this worker takes none. It exits, so that it is started again."
     )
     logging.shutdown()
-    faulthandler.dump_traceback()  # shows where the worker is stuck
+    faulthandler.dump_traceback(file=2)  # the place; sys.stderr is a log without a descriptor
     os._exit(os.EX_SOFTWARE)  # a stuck main thread would not end by itself

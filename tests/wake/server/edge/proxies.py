@@ -33,10 +33,10 @@ class Proxy:
     https_port: int
     trust: ssl.SSLContext
 
-    def client(self, scheme: str = "https") -> httpx.Client:
+    def client(self, scheme: str = "https", host: str = HOST) -> httpx.Client:
         port = self.https_port if scheme == "https" else self.http_port
         return httpx.Client(
-            base_url=f"{scheme}://{HOST}:{port}",
+            base_url=f"{scheme}://{host}:{port}",
             transport=_AtHome(verify=self.trust),
             timeout=60,
         )
@@ -52,14 +52,15 @@ class _AtHome(httpx.HTTPTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.extensions = {**request.extensions, "sni_hostname": HOST}
-        request.headers["Host"] = HOST
+        request.headers["Host"] = request.url.host
         request.url = request.url.copy_with(host="127.0.0.1")
         return super().handle_request(request)
 
 
 @contextmanager
-def proxied(name: str, origin: str, folder: Path) -> Iterator[Proxy]:
-    """Runs the proxy. Raises Missing if the proxy is not installed."""
+def proxied(name: str, origin: str, folder: Path, *, example: str | None = None) -> Iterator[Proxy]:
+    """Runs the proxy with its file in deploy/, or with the text of another example. Raises Missing
+    if the proxy is not installed."""
     program = shutil.which(name) or shutil.which(name, path="/usr/sbin")
     if program is None:
         raise Missing(f"{name} is not installed")
@@ -72,9 +73,9 @@ def proxied(name: str, origin: str, folder: Path) -> Iterator[Proxy]:
     trust = ssl.create_default_context()
     authority.configure_trust(trust)
     proxy = Proxy(_free_port(), _free_port(), trust)
-    text = _as_here(
-        name, (DEPLOY / PROGRAMS[name]).read_text(), urlsplit(origin).netloc, proxy, folder
-    )
+    if example is None:
+        example = (DEPLOY / PROGRAMS[name]).read_text()
+    text = _as_here(name, example, urlsplit(origin).netloc, proxy, folder)
     config = folder / PROGRAMS[name]
     config.write_text(text)
     commands = {

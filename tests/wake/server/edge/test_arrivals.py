@@ -50,7 +50,7 @@ def _through_wsgi() -> HttpRequest:
         start_response("200 OK", [])
         return [b""]
 
-    asyncio.run(BodyLimit(RequestThreads(wsgi, threads=1))(scope(), _receive, _send))
+    asyncio.run(BodyLimit(RequestThreads(wsgi))(scope(), _receive, _send))
     return requests[0]
 
 
@@ -86,7 +86,7 @@ def test_a_request_without_a_body_is_answered_without_asking_for_one(method: str
     async def refuse() -> Mapping[str, Any]:
         raise AssertionError
 
-    edge = BodyLimit(RequestThreads(wsgi, threads=1))
+    edge = BodyLimit(RequestThreads(wsgi))
     asyncio.run(edge({**scope(), "method": method, "headers": []}, refuse, _send))
 
     assert answered == [b""]

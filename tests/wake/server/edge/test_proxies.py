@@ -16,6 +16,7 @@ from tests.fixtures.agent_client import AgentClient
 from tests.fixtures.served import served
 from tests.spec.http.test_production import PRODUCTION
 from tests.wake.server.edge.proxies import HOST, PROGRAMS, Missing, Proxy, proxied
+from wake.api.errors import MESSAGES
 from wake.server.http.machine_paths import MACHINE_PATHS
 from wake.server.run import roles
 
@@ -33,7 +34,11 @@ FORGED = [
 @pytest.fixture(params=PROGRAMS)
 def proxy(db: None, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Proxy]:
     roles.allow_open_files()
-    ours = {**PRODUCTION, "WAKE_PROXY_CLIENT_HEADER": "X-Forwarded-For"}
+    ours = {
+        **PRODUCTION,
+        "WAKE_PROXY_CLIENT_HEADER": "X-Forwarded-For",
+        "WAKE_METRICS_TOKEN": "a-token-that-no-proxy-needs",
+    }
     with ExitStack() as running:
         origin = running.enter_context(served("wsgi", **ours))
         try:
@@ -66,12 +71,21 @@ def test_the_proxies_stop_forged_slow_and_plain_requests(
         for path in (*with_keys, "/wake/v1/responses", "/mcp"):
             refused = client.get(path, headers=forged)
             assert refused.status_code == 403, path
-            error = refused.json()["error"]
-            assert error.get("data", error)["code"] == "https_required"
+            body = refused.json()
+            if path.startswith("/scim/"):
+                assert body["detail"] == MESSAGES["https_required"]
+            else:
+                error = body["error"]
+                assert error.get("data", error)["code"] == "https_required"
         moved = client.get("/login/?next=/x", headers=forged)
         assert moved.status_code == 308
         assert moved.headers["Location"].startswith(f"https://{HOST}")
         assert moved.headers["Location"].endswith("/login/?next=/x")
+
+    with subtests.test("metrics"), proxy.client() as client:
+        for path in ("/metrics", "/metrics?x=1", "/%6detrics", "/metrics/"):
+            status = client.get(path).status_code
+            assert status == 404, path  # and not the 401 of Wake
 
     with subtests.test("slow bodies"), ExitStack() as idle, proxy.client() as client:
         slow = [idle.enter_context(proxy.connect()) for _ in range(IDLE)]

@@ -11,7 +11,11 @@ from tests.fixtures.strict_client import Client
 from wake.server.http.machine_paths import MACHINE_PATHS, _row_of, is_machine_path, row_of
 
 PAGES = ("accounts.", "inbox.", "relay.pages.", "django.contrib.admin.")
-PROGRAMS = ("inbox.notifications.slack.", "accounts.log.")
+PROGRAMS = (
+    *("inbox.notifications.slack.", "accounts.log.", "accounts.oauth.token_views."),
+    *("accounts.oauth.metadata_views.", "accounts.oauth.registration."),
+    *("accounts.oauth.device.code_views.", "accounts.scim."),
+)
 
 
 def routes(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, bool]]:
@@ -60,9 +64,11 @@ def test_a_prefix_is_whole_parts_of_a_path(path: str, is_machine: bool) -> None:
 def test_a_long_path_is_looked_up_and_cached_by_its_beginning() -> None:
     _row_of.cache_clear()
 
-    rows = [row_of(f"/wake/v1/blobs/{letter * 60_000}") for letter in "xyz"]
+    longest = max((row.prefix for row in MACHINE_PATHS), key=len)
 
-    assert rows == [row_of("/wake/v1/blobs")] * 3
+    rows = [row_of(longest + letter * 60_000) for letter in "xyz"]
+
+    assert rows == [row_of(longest.removesuffix("/"))] * 3
     assert _row_of.cache_info().currsize == 1
     assert row_of("/agents/" + "x" * 60_000) is None
 

@@ -62,7 +62,7 @@ def sent(answer: Iterable[bytes], *, leaves_after: int | None = None) -> list[Ma
                 has_left.set()
             await asyncio.sleep(0)
 
-        await RequestThreads(wsgi, threads=1)(SCOPE, receive, send)
+        await RequestThreads(wsgi)(SCOPE, receive, send)
 
     asyncio.run(ask())
     return messages

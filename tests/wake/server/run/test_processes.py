@@ -1,4 +1,4 @@
-"""One command parses, restarts and stops several processes."""
+"""One command runs, restarts and stops several processes."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ import sys
 from wake.server.run import supervisor
 supervisor.GRACE_SECONDS = 0.5
 supervisor.FIRST_PAUSE = 0.1
-ticks = []
+looks = []
 supervisor.run_together(
     {name: [sys.executable, "-uc", code] for name, code in zip(sys.argv[1::2], sys.argv[2::2])},
     folder=".",
     say=lambda line: print(line, flush=True),
-    tick=lambda: ticks.append(1),
+    is_up=lambda: looks.append(1) or len(looks) == 3,
 )
-print("ticked", bool(ticks))
+print("looked", len(looks))
 """
 
 
@@ -96,7 +96,7 @@ def test_each_log_line_names_its_process(together: Callable[..., Together]) -> N
         "a    | two",
         "long | three",
         "Stopping.",
-        "ticked True",
+        "looked 3",
     }
 
 

@@ -14,7 +14,7 @@ from wsgiref.util import setup_testing_defaults
 import pytest
 from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from tests.wake.server.up import ROOT, clean_environment
 from wake.asgi import application as asgi
@@ -112,9 +112,9 @@ def test_embedded_mode_has_one_web_process(settings: Any) -> None:
 
 
 @pytest.mark.once
-@pytest.mark.parametrize(("connections", "threads"), [("7", 6), ("1", 1)])
-def test_in_production_there_is_a_thread_for_each_connection_and_one_for_readyz(
-    connections: str, threads: int, tmp_path: Any
+@pytest.mark.parametrize(("connections", "turns"), [("7", 6), ("1", 1)])
+def test_in_production_there_is_a_turn_for_each_connection_and_one_for_readyz(
+    connections: str, turns: int, tmp_path: Any
 ) -> None:
     production = {
         "WAKE_DATA": str(tmp_path),
@@ -122,7 +122,9 @@ def test_in_production_there_is_a_thread_for_each_connection_and_one_for_readyz(
         "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing",
         "WAKE_DATABASE_CONNECTIONS": connections,
     }
-    code = "from wake.server import web; print(web.THREADS)"
+    code = (
+        "import wake.server.web; from django.conf import settings as s; print(s.WAKE_MAX_REQUESTS)"
+    )
 
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -133,7 +135,13 @@ def test_in_production_there_is_a_thread_for_each_connection_and_one_for_readyz(
         check=True,
     )
 
-    assert int(done.stdout) == threads
+    assert int(done.stdout) == turns
+
+
+@pytest.mark.parametrize("number", ["0", "1001"])
+def test_a_number_of_requests_out_of_range_is_refused(number: str) -> None:
+    with pytest.raises(CommandError, match="must be from 1 to 1000"):
+        call_command("up", "web", "--max-requests", number)
 
 
 def test_in_production_there_are_as_many_processes_as_asked_for(settings: Any) -> None:

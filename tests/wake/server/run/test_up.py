@@ -62,7 +62,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     """Runs one server for all tests, with an owner from the environment."""
     named = {"WAKE_ADMIN_EMAIL": "ann@example.com", "WAKE_ADMIN_PASSWORD": "a secret"}
     with up_in(tmp_path_factory.mktemp("running") / "data", **named) as server:
-        server.start().once_greeted()
+        server.start("--max-requests", "3").once_greeted()
         yield server
 
 
@@ -100,6 +100,19 @@ def test_the_owners_password_is_removed_from_the_environment_of_children(running
     assert children
     for pid in children:
         assert b"WAKE_ADMIN_PASSWORD" not in Path(f"/proc/{pid}/environ").read_bytes()
+
+
+def test_the_servers_get_the_number_of_requests_that_was_asked_for(running: Up) -> None:
+    assert running.process is not None
+    servers = {
+        pid
+        for pid in running.pids()
+        if b"wake.server.asgi" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    }
+
+    assert servers
+    for pid in servers:
+        assert b"WAKE_MAX_REQUESTS=3\0" in Path(f"/proc/{pid}/environ").read_bytes()
 
 
 def test_a_password_that_the_owner_set_is_not_printed(running: Up) -> None:
@@ -190,3 +203,18 @@ def test_an_invalid_address_is_refused_in_a_sentence(up: Up) -> None:
     assert up.process.wait(60) == 1
     assert "WAKE_ADMIN_EMAIL" in up.output
     assert "Traceback" not in up.output
+
+
+def test_with_json_every_line_is_an_object(up: Up) -> None:
+    up.environment["WAKE_LOG"] = "json"
+
+    up.start().once_greeted()
+    up.get("/wake/v1", **{"X-Request-ID": "from-a-test"})
+    eventually(lambda: "celery@" in up.output)
+    stop(up, signal.SIGTERM)
+
+    lines = [json.loads(line) for line in up.output.splitlines()]
+    assert all(line.keys() >= {"time", "level", "logger", "message"} for line in lines)
+    (asked,) = [line for line in lines if line.get("request_id") == "from-a-test"]
+    assert (asked["route"], asked["status"]) == ("/wake/v1", 200)
+    assert {"_granian", "celery.apps.worker", "wake.up"} <= {line["logger"] for line in lines}

@@ -11,8 +11,11 @@ from wake.server.work.watchdog import BUSY_SECONDS, IDLE_SECONDS, LOOK_SECONDS, 
 BEGAN = 1_000.0
 LATER = BEGAN + IDLE_SECONDS
 STUCK = """
-import time
+import logging, sys, time
+from celery.utils.log import LoggingProxy
 from wake.server.work.watchdog import Watchdog, watch
+logging.basicConfig()
+sys.stderr = LoggingProxy(logging.getLogger("stderr"))  # as in a worker
 watch(Watchdog(lambda: 1, lambda: 0, began_at=time.monotonic() - 1_000))
 time.sleep(60)
 """

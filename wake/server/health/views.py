@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db import Error
 from django.db.models import Max
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 from psycopg_pool import PoolTimeout
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
-from redis.retry import Retry
 
 from database.clock import database_now
-from wake.models import Callback, Delivery, Heartbeat, Response
-from wake.server.disks import disks
+from wake.models import Callback, Heartbeat
+from wake.server.health import broker
+from wake.server.health.disks import disks
+from wake.server.metrics import queues
 
 # A sweep runs about every second. A row that has been due this long means that no sweep runs.
 OVERDUE_AFTER = timedelta(seconds=60)
 SILENT_AFTER = timedelta(seconds=60)
-REDIS_SECONDS = 0.3
+# Agents wait for this work.
+QUEUES = {
+    "callback": queues.callbacks,
+    "held response": queues.held_responses,
+    "deadline": queues.deadlines,
+}
 
 
 @require_safe
@@ -45,7 +46,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     report: dict[str, Any] = {
         "status": "down",
         "database": "away",
-        "broker": "ok" if _broker_answers() else "away",
+        "broker": "ok" if broker.answers() else "away",
         "workers": {"last_heartbeat": None},
         "oldest_due": None,
         "orphans": None,
@@ -74,41 +75,12 @@ def _status(report: dict[str, Any], now: datetime) -> str:
 
 def _oldest_due(now: datetime) -> dict[str, Any] | None:
     """Returns the work that has waited longest for a worker, and since when."""
-    firsts = {
-        "callback": Callback.objects.due(now).values_list("due_at", flat=True).first(),
-        "held response": Response.objects.due(now)
-        .order_by("release_at")
-        .values_list("release_at", flat=True)
-        .first(),
-        "deadline": Delivery.objects.overdue(now)
-        .order_by("expires_at")
-        .values_list("expires_at", flat=True)
-        .first(),
-    }
+    firsts = {what: first_due(now) for what, first_due in QUEUES.items()}
     waiting = [(at, what) for what, at in firsts.items() if at is not None]
     if not waiting:
         return None
     at, what = min(waiting)
     return {"what": what, "due_at": at, "seconds": int((now - at).total_seconds())}
-
-
-def _broker_answers() -> bool:
-    """Returns whether the broker answers. Without Redis, the broker is a folder, which must be
-    writable."""
-    if not settings.REDIS_URL:
-        return os.access(settings.WAKE_DATA / "broker", os.W_OK)
-    redis = Redis.from_url(
-        settings.REDIS_URL,
-        socket_timeout=REDIS_SECONDS,
-        socket_connect_timeout=REDIS_SECONDS,
-        retry=Retry(NoBackoff(), 0),
-    )
-    try:
-        return bool(redis.ping())
-    except (RedisError, OSError):
-        return False
-    finally:
-        redis.close()
 
 
 def _json(report: dict[str, Any], status: int = 200) -> JsonResponse:

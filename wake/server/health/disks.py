@@ -29,12 +29,15 @@ def disks() -> dict[str, str]:
     return _full[1]
 
 
+def uses_data_folder() -> bool:
+    return connection.vendor == "sqlite" or not settings.REDIS_URL
+
+
 def _check_disks() -> dict[str, str]:
     report = {}
     if connection.vendor == "postgresql":
         report["database"] = "ok" if _database_has_room() else "full"
-    uses_folder = connection.vendor == "sqlite" or not settings.REDIS_URL
-    if uses_folder and settings.WAKE_DATA.exists():
+    if uses_data_folder() and settings.WAKE_DATA.exists():
         report["data folder"] = "ok" if _has_room(settings.WAKE_DATA) else "full"
     return report
 

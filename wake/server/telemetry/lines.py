@@ -23,8 +23,11 @@ ABOUT_NO_CONTENT = (
     *(db.InterfaceError, db.OperationalError),
     *(psycopg.InterfaceError, psycopg.OperationalError, PoolTimeout),
 )
-# The broker carries only ids and the names of jobs.
-ABOUT_JOBS = ("amqp.", "billiard.exceptions", "kombu.exceptions", "redis.exceptions")
+# The broker carries only ids and the names of jobs. The metadata documents of clients are public.
+ABOUT_OTHERS = (
+    *("amqp.", "billiard.exceptions", "kombu.exceptions", "redis.exceptions"),
+    "oauth2_provider.cimd",
+)
 
 MAX_DEPTH = 5  # levels of nested containers in a line's arguments
 
@@ -38,11 +41,22 @@ class LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Formats a copy, so that other handlers see the record unchanged."""
         cleaned = copy.copy(record)
-        cleaned.msg, cleaned.args, cleaned.exc_text = _message(record), (), None
+        cleaned.msg, cleaned.args, cleaned.exc_text = message_of(record), (), None
         return super().format(cleaned)
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's
         return _traceback(ei[1]) if ei[1] else ""
+
+
+def message_of(record: logging.LogRecord) -> str:
+    """Returns the message with each error replaced by its description, also in messages of Celery
+    and asyncio."""
+    cleaned = copy.copy(record)
+    cleaned.msg, cleaned.args = _described(record.msg), _described(record.args)
+    message = cleaned.getMessage()
+    for error, _ in chain_of(record.exc_info[1] if record.exc_info else None):
+        message = message.replace(repr(error), described(error))
+    return message
 
 
 def described(error: BaseException) -> str:
@@ -57,19 +71,9 @@ def described(error: BaseException) -> str:
             getattr(diagnostics, f"{part}_name", "") for part in ("table", "column", "constraint")
         )
         return f"{name} ({', '.join(filter(None, [f'{code} {type(driver).__name__}', *where]))})"
-    is_safe = isinstance(error, ABOUT_NO_CONTENT) or type(error).__module__.startswith(ABOUT_JOBS)
+    module = type(error).__module__
+    is_safe = isinstance(error, ABOUT_NO_CONTENT) or module.startswith(ABOUT_OTHERS)
     return f"{name}: {error}" if is_safe else name
-
-
-def _message(record: logging.LogRecord) -> str:
-    """Returns the message with each error replaced by its description, also in messages of Celery
-    and asyncio."""
-    cleaned = copy.copy(record)
-    cleaned.msg, cleaned.args = _described(record.msg), _described(record.args)
-    message = cleaned.getMessage()
-    for error, _ in _chain(record.exc_info[1] if record.exc_info else None):
-        message = message.replace(repr(error), described(error))
-    return message
 
 
 def _described(part: Any, depth: int = MAX_DEPTH) -> Any:
@@ -91,13 +95,13 @@ def _described(part: Any, depth: int = MAX_DEPTH) -> Any:
 def _traceback(error: BaseException) -> str:
     """Formats the tracebacks as Python does, with the original error first."""
     text = ""
-    for failure, link in _chain(error):
+    for failure, link in chain_of(error):
         frames = "".join(traceback.format_tb(failure.__traceback__))
         text = f"Traceback (most recent call last):\n{frames}{described(failure)}{link}{text}"
     return text
 
 
-def _chain(error: BaseException | None) -> Iterator[tuple[BaseException, str]]:
+def chain_of(error: BaseException | None) -> Iterator[tuple[BaseException, str]]:
     """Yields the errors, last error first, each with the text that links it to its cause."""
     seen, link = set(), ""
     while error is not None and id(error) not in seen:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
+import logging.config
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import OperationalError, connection, transaction
 
 from accounts.models import User
@@ -18,22 +20,22 @@ from tests.fixtures import wrapped
 from tests.fixtures.strict_client import Client
 from tests.types import MakeDelivery
 from wake import deadlines, jobs
-from wake.server.log_lines import LineFormatter, described
+from wake.server.telemetry.lines import MAX_DEPTH, LineFormatter, described
 
 SECRET = "saffroninthesafe"
 log = logging.getLogger("tests")
 Fail = Callable[[], None]
 
 
-@pytest.fixture
-def lines() -> Iterator[io.StringIO]:
-    """Returns what the server's own handler writes."""
-    ours = next(
-        one for one in logging.getLogger().handlers if isinstance(one.formatter, LineFormatter)
-    )
+@pytest.fixture(params=["text", "json"])
+def lines(request: pytest.FixtureRequest) -> Iterator[io.StringIO]:
+    """Returns what the server writes."""
+    formatters: Any = settings.LOGGING["formatters"]
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(ours.formatter)
+    handler.setFormatter(
+        logging.config.DictConfigurator({}).configure_formatter(formatters[request.param])
+    )
     logging.getLogger().addHandler(handler)
     yield stream
     logging.getLogger().removeHandler(handler)
@@ -175,4 +177,4 @@ def test_endless_structures_are_cut_after_a_few_levels(lines: io.StringIO) -> No
     log.error("It: %s", without_end)
 
     assert SECRET not in lines.getvalue()
-    assert "…" in lines.getvalue()
+    assert lines.getvalue().count("ValueError") == MAX_DEPTH - 1

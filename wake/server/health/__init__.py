@@ -1,0 +1,1 @@
+"""Reports whether the server works, and whether its disks have room."""
