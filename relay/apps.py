@@ -17,3 +17,15 @@ class RelayConfig(AppConfig):
             import_module, ("accounts.audit.sentences", "relay.pages.audit_sentences")
         )
         sentences.register(words.EVENTS)
+        figures, queues = map(
+            import_module, ("wake.server.metrics.figures", "wake.server.metrics.queues")
+        )
+        presence, models = map(import_module, ("relay.runs.presence", "relay.models"))
+        figures.register(
+            figures.Figure(
+                "wake_connectors",
+                "Connectors that are online.",
+                lambda at: {(): presence.count_all_online(at)},
+            )
+        )
+        queues.register("pushes", queues.by("push_due_at", models.Event.objects.with_due_pushes))

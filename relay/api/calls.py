@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from django.db import connection
-
 from accounts.limits import throttles
 from database.clock import database_now
 from database.idempotency import Idempotency
+from database.turns import released
 from database.uuids import NIL, uuid_or_none
 from relay.api.limits import count_bytes
 from relay.models import CallerKey, Card, Task
@@ -21,6 +20,7 @@ from relay.protocol.fields import Fields
 from relay.protocol.parts import media_types
 from relay.protocol.versions import Version
 from relay.tasks import lifecycle, sending
+from wake.api import log_context
 
 # Writing a task takes up to nine times its size in memory, so only a few long tasks are written at
 # a time.
@@ -72,6 +72,7 @@ def accept_message(call: AgentCall) -> tuple[Task, Configuration]:
         push=configuration.push,
         address=call.address,
         network=call.network,
+        traceparent=log_context.current().traceparent,
         is_cached=call.is_cached,
         at=database_now(),
     )
@@ -106,9 +107,9 @@ def room_to_write(*tasks: Task) -> Iterator[None]:
     if sum(task.stored_bytes for task in tasks) < LONG_TASK:
         yield
         return
-    if not connection.in_atomic_block:
-        connection.close()  # returns the connection to the pool, because waiting needs none
-    if not _room.acquire(timeout=ROOM_SECONDS):
+    with released():
+        has_room = _room.acquire(timeout=ROOM_SECONDS)
+    if not has_room:
         raise throttles.TooManyRequests(ROOM_SECONDS)
     try:
         yield

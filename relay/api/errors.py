@@ -19,6 +19,7 @@ from relay.protocol import dialects, jsonrpc
 from relay.protocol.fields import InvalidParams
 from relay.streams.places import TooManyStreams
 from relay.tasks import lifecycle, pushes, room, sending
+from wake.api import log_context
 from wake.api.errors import MESSAGES, RETRY_OUTAGE_AFTER, RETRY_UNREADABLE_AFTER, unavailable
 from wake.api.event_streams import CannotStream
 from wake.api.parsers import Malformed
@@ -76,6 +77,7 @@ def body_of(id: jsonrpc.Id, exception: Exception) -> jsonrpc.Json:
         code, message = jsonrpc.INTERNAL_ERROR, _message_of(exception)
     else:
         message = str(exception)
+    details = [*details, *jsonrpc.request_info(log_context.clients_request_id())]
     return jsonrpc.refused(id, code, message, details)
 
 

@@ -26,6 +26,7 @@ from relay.protocol.parts import MAX_PARTS, media_types, read_parts
 from relay.protocol.stream_events import GENERATION
 from relay.tasks import sending
 from relay.tasks.pushes import HOP, TOKEN_HEADER
+from wake.api import log_context
 from wake.api.errors import plain_error
 
 MAX_HOPS = 5
@@ -162,6 +163,7 @@ def _go_on(request: HttpRequest, card: Card, body: Json, *, size: int, at: datet
         incoming,
         address=throttles.client_address(request),
         network=network,
+        traceparent=log_context.current().traceparent,
         hop=hop,
         source=(news.task_id, news.generation),
         at=at,

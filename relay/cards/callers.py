@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest
 
-from accounts.access.key_texts import digest_of, hint_of, is_whole, new_text
+from accounts.access.key_texts import digest_of, form_of, hint_of, is_whole, new_key
 from accounts.agents import keys
 from accounts.agents.limits import count_bad_key
 from accounts.audit import Actor, record
+from accounts.limits import turn_groups
 from accounts.models import Team
 from database.notifications import notify
 from relay.cards.topics import ACCESS_TOPIC
 from relay.models import CallerKey, Card
+from wake.api import log_context
 
-PREFIX = "wk_call_"
-KEY = re.compile(rf"{PREFIX}[0-9A-Za-z]{{36}}", re.ASCII)
+KIND = "call"
+KEY = form_of(KIND)
 
 
 class UnknownCaller(Exception):
@@ -36,7 +37,7 @@ def mint(
 ) -> tuple[CallerKey, str]:
     """Returns the row and the key itself, which is not stored and cannot be shown again. Raises
     ValidationError for an empty name or one with control characters."""
-    text = new_text(PREFIX)
+    text = new_key(KIND)
     key = CallerKey(
         team=team,
         name=name,
@@ -67,7 +68,10 @@ def find(text: str, *, at: datetime) -> CallerKey | None:
 
 
 def touch(key: CallerKey, *, at: datetime) -> None:
-    """Stores when the key was last used, at most once a minute, so that reads seldom write."""
+    """Stores when the key was last used, at most once a minute, so that reads seldom write. Also
+    adds the key to what the log says of this request."""
+    facts = log_context.current()
+    facts.key, facts.team = key.hint, key.team_id
     since = at - keys.LAST_USED_EVERY
     if key.last_used_at is None or key.last_used_at < since:
         unused = Q(last_used_at__isnull=True) | Q(last_used_at__lt=since)
@@ -94,5 +98,6 @@ def authenticate(request: HttpRequest, card: Card, *, at: datetime) -> CallerKey
     if key is not None:
         if not card.accepts(key):
             raise CallerNotAllowed(CallerNotAllowed.__doc__)
+        turn_groups.accept(f"team {key.team_id}")
         touch(key, at=at)
     return key

@@ -18,6 +18,7 @@ from relay.protocol.fields import LONGEST_ID, Fields
 from relay.runs import queue as run_queue
 from relay.runs.queue import LeaseLost
 from wake.api.parsers import Malformed, parse_strictly
+from wake.callbacks import traces
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +76,7 @@ def _task_frame(run: Run) -> Json:
     task, message = run.task, _message(run.message)
     of_caller = task.messages.filter(source=Message.Source.CALLER, pk__lte=run.message_id)
     newest = of_caller.last()  # a person's answer names no output modes
+    trace = {traces.HEADER: run.task.traceparent} if run.task.traceparent else {}
     return {
         "type": "task",
         "dispatch_id": str(run.pk),
@@ -92,6 +94,7 @@ def _task_frame(run: Run) -> Json:
         "referenceTaskIds": newest.reference_task_ids if newest else [],
         "attempt": run.attempts,
         "timeout_s": Card.objects.values_list("timeout_seconds", flat=True).get(agent=run.agent),
+        **trace,
     }
 
 

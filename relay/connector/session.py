@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from accounts.models import ApiKey
+from accounts.models import Agent, ApiKey
 from database import outages
 from relay.connector.frames import (
     error_frame,
@@ -29,7 +29,7 @@ from relay.connector.frames import (
     task_frames,
     uuids,
 )
-from relay.models import ONLINE_TIMEOUT, RESULT_TIMEOUT, Connector, Run
+from relay.models import ONLINE_TIMEOUT, RESULT_TIMEOUT, Card, Connector, Run
 from relay.protocol.dialects import Json
 from relay.protocol.fields import Fields, InvalidParams
 from relay.runs import queue as run_queue
@@ -223,6 +223,7 @@ class ConnectorSession:
                 "lease_s": int(run_queue.LEASE.total_seconds()),
                 "frame_bytes": settings.WAKE_MAX_A2A_BYTES,
                 "pieces": True,
+                "max_concurrency": _max_concurrency(agent),
             }
         ]
 
@@ -297,6 +298,12 @@ class ConnectorSession:
         run_ids = list(runs.values_list("pk", flat=True))
         Run.objects.filter(pk__in=run_ids).update(cancel_told_at=at)
         return [{"type": "cancel", "dispatch_id": str(pk)} for pk in run_ids]
+
+
+def _max_concurrency(agent: Agent) -> int | None:
+    """Returns how many runs of the agent may execute at a time on all its machines together, or
+    None if it has no card."""
+    return Card.objects.filter(agent=agent).values_list("max_concurrency", flat=True).first()
 
 
 def _takes_its_machine(connector: Connector, *, at: datetime) -> bool:

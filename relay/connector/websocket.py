@@ -29,6 +29,7 @@ from database.clock import database_now
 from relay.connector import session as connect
 from relay.connector.session import ConnectorSession
 from relay.protocol.dialects import Json
+from wake.api import log_context
 from wake.server.http.middleware import LOOPBACK
 
 logger = logging.getLogger(__name__)
@@ -194,4 +195,6 @@ def _key_of(request: ASGIRequest) -> ApiKey | None:
         count_bad_key(request)
         return None
     keys.touch(key, at=now)
+    facts = log_context.current()
+    facts.route, facts.key, facts.team = request.path, key.hint, key.agent.team_id
     return key

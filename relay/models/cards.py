@@ -18,6 +18,7 @@ MEDIA_TYPE = re.compile(r"[\w.+-]{1,64}/[\w.+-]{1,64}|[\w.+-]{1,64}/\*|\*/\*", r
 
 
 LONGEST_RUN = 24 * 3600  # seconds that a run may take
+MAX_CONCURRENCY = 100  # runs of an agent that may execute at the same time
 
 
 class CallerKeyQuerySet(models.QuerySet["CallerKey"]):

@@ -140,8 +140,9 @@ class Task(models.Model):
     # For 24 hours the same key of the same caller returns the same task.
     idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001 - unique where it is there
     idempotency_hash = models.CharField(max_length=64, blank=True)
-    # For a chained task: the task and generation that caused it, and the number of links from the
-    # first task.
+    # The trace of the caller's newest request that had one (wake/callbacks/traces.py).
+    traceparent = models.CharField(max_length=55, null=True)  # noqa: DJ001 - takes no room if absent
+    # For a chained task: the task and generation that caused it, and how far the first task is.
     source_task = models.CharField(max_length=128, blank=True)
     source_generation = models.PositiveIntegerField(default=0)
     hop = models.PositiveSmallIntegerField(default=0)

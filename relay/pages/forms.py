@@ -19,7 +19,7 @@ from pages.characters.names import visible
 from pages.fields import INPUT
 from relay.cards.skills import MAX_SKILLS
 from relay.models import CallerKey, Card
-from relay.models.cards import LONGEST_RUN, check_media_type
+from relay.models.cards import LONGEST_RUN, MAX_CONCURRENCY, check_media_type
 
 if TYPE_CHECKING:
     ManyCallers = forms.ModelMultipleChoiceField[CallerKey]
@@ -104,7 +104,7 @@ class CardForm(forms.Form):
     max_concurrency = forms.IntegerField(
         label="Concurrent runs",
         min_value=1,
-        max_value=100,
+        max_value=MAX_CONCURRENCY,
         widget=forms.NumberInput(attrs=INPUT),
     )
     profile = forms.ChoiceField(

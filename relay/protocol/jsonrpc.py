@@ -99,6 +99,11 @@ def try_again(seconds: int) -> list[Json]:
     return [{"@type": f"{_TYPE}RetryInfo", "retryDelay": f"{seconds}s"}]
 
 
+def request_info(request_id: str) -> list[Json]:
+    """Returns the id that the client chose for its request, if there is one."""
+    return [{"@type": f"{_TYPE}RequestInfo", "requestId": request_id}] if request_id else []
+
+
 def _error_info(code: int) -> list[Json]:
     if code not in REASONS:
         return []

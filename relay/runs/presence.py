@@ -63,6 +63,11 @@ def count_online(agents: Iterable[UUID], *, at: datetime) -> dict[UUID, int]:
     return dict(rows.values_list("agent_id").annotate(number=Count("pk")))
 
 
+def count_all_online(at: datetime) -> int:
+    """Returns how many connectors of all agents are online."""
+    return Connector.objects.online(at).count()
+
+
 def takes_runs(agent: Agent, *, at: datetime) -> bool:
     """Returns whether any connector that is not draining was in contact within 45 seconds, which is
     three heartbeats."""

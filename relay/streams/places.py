@@ -15,7 +15,7 @@ RETRY_AFTER = 30  # seconds until a refused client asks again
 # does not read is only disconnected after a minute.
 MAX_UNSENT = 64 * 2**20
 
-places = Places(MAX_UNSENT)
+places = Places("a2a", MAX_UNSENT)
 # Anonymous callers together may have one in this many of a process's streams.
 _ANONYMOUS_SHARE = 2
 

@@ -30,6 +30,7 @@ from relay.protocol.dialects import DIGEST, Json, write_tasks
 from relay.protocol.stream_events import GENERATION
 from relay.protocol.versions import Version
 from relay.tasks.pushes import HOP, KIND, TOKEN_HEADER
+from wake.callbacks import traces
 from wake.callbacks.outbox import CallbackPost, queue_others
 from wake.wire import encode
 
@@ -233,7 +234,7 @@ def _post(event: Event, config: PushConfig, bodies: Bodies) -> CallbackPost | No
     """Returns a push. Returns None if the config cannot be decrypted, so that the other pushes do
     not wait for it."""
     try:
-        url, headers = config.url, _headers(config)
+        url, headers = config.url, _headers(config, event.task)
     except Unreadable:
         text = "No push of task %s to config %s: %s"
         log.error(text, event.task_id, config.pk, NO_KEY)  # noqa: TRY400 - the trace says no more
@@ -242,7 +243,7 @@ def _post(event: Event, config: PushConfig, bodies: Bodies) -> CallbackPost | No
     return CallbackPost(event.task.agent, event.task_id, url, body, headers, due_at=event.at)
 
 
-def _headers(config: PushConfig) -> Mapping[str, str]:
+def _headers(config: PushConfig, task: Task) -> Mapping[str, str]:
     """Returns the headers of a push. A config with a scheme and no credentials sends the token as
     credentials, because some callers give a token and some give credentials (docs/a2a.md, Push
     notifications)."""
@@ -253,6 +254,8 @@ def _headers(config: PushConfig) -> Mapping[str, str]:
         headers["Authorization"] = f"{config.scheme} {credentials}"
     if token:
         headers[TOKEN_HEADER] = token
+    if task.traceparent:
+        headers[traces.HEADER] = task.traceparent
     return headers
 
 

@@ -90,6 +90,11 @@ def _erase(tasks: TaskQuerySet, *, at: datetime) -> int:
         Run.objects.filter(task__in=ids).update(decision_json="")
         pushes.erase(ids, at=at)
         Task.objects.filter(pk__in=ids).update(
-            erased_at=at, stored_bytes=0, idempotency_key=None, idempotency_hash="", network=""
+            erased_at=at,
+            stored_bytes=0,
+            idempotency_key=None,
+            idempotency_hash="",
+            traceparent=None,
+            network="",
         )
     return len(ids)

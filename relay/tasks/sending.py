@@ -61,6 +61,7 @@ class _Request:
     incoming: Incoming
     address: str
     network: str
+    traceparent: str
     hop: int
     at: datetime
 
@@ -74,6 +75,7 @@ def send(
     push: PushIn | None = None,
     address: str = "",
     network: str = "",
+    traceparent: str = "",
     hop: int = 0,
     source: tuple[str, int] | None = None,
     is_cached: bool = False,
@@ -94,7 +96,7 @@ def send(
     row.
     """
     idempotency, network = (idempotency, "") if caller else (None, network)
-    request = _Request(card, caller, incoming, address, network, hop, at)
+    request = _Request(card, caller, incoming, address, network, traceparent, hop, at)
     asks_for_more = (
         *(caller is None, idempotency, push, source, incoming.task_id, incoming.context_id),
         *(_uuids_in(incoming.reference_task_ids), blobs.has_large(incoming.parts)),
@@ -183,6 +185,7 @@ def _new_task(request: _Request, *, context: Context, **fields: Any) -> tuple[Ta
         created_at=request.at,
         hop=request.hop,
         network=request.network,
+        traceparent=request.traceparent or None,
         generation=1,
         **fields,
     )
@@ -254,6 +257,9 @@ def _continue(task: Task, request: _Request, *, idempotency: Idempotency | None)
     by = caller_actor(task.caller, request.address)
     fields = _fields_of(incoming, task)
     message = transitions.add_message(task, **fields, idempotency=idempotency, at=at)
+    if request.traceparent:
+        task.traceparent = request.traceparent
+        task.save(update_fields=["traceparent"])
     _link_earlier(task, incoming.reference_task_ids)
     room.check_task(task)
     room.check_context(task.context)

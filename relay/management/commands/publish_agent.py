@@ -16,7 +16,7 @@ from database.clock import database_now
 from relay.cards import cards, publishing
 from relay.cards.skills import read_skills
 from relay.models import Card
-from relay.models.cards import LONGEST_RUN
+from relay.models.cards import LONGEST_RUN, MAX_CONCURRENCY
 
 
 class Command(BaseCommand):
@@ -57,6 +57,13 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--timeout", metavar="SECONDS", type=int, help="the time limit of one run"
+        )
+        parser.add_argument(
+            "--max-concurrency",
+            metavar="RUNS",
+            type=int,
+            help="how many runs may execute at the same time, on all machines together "
+            "(a new agent: 4)",
         )
         parser.add_argument(
             "--reply-policy",
@@ -103,7 +110,10 @@ def _fields(options: dict[str, Any]) -> dict[str, Any]:
         "input_modes": options["input_mode"],
         "output_modes": options["output_mode"],
         "skills": _skills(options["skills"]) if options["skills"] else None,
-        "timeout_seconds": _timeout(options["timeout"]),
+        "timeout_seconds": _within("--timeout", options["timeout"], LONGEST_RUN),
+        "max_concurrency": _within(
+            "--max-concurrency", options["max_concurrency"], MAX_CONCURRENCY
+        ),
         "reply_policy": options["reply_policy"],
         "profile": options["card_profile"],
         "access": Card.Access.PUBLIC.value if options["public"] else None,
@@ -125,7 +135,7 @@ def _skills(file: Path) -> list[dict[str, Any]]:
         raise CommandError(f"{file}: {operator.in_one_sentence(error)}") from error
 
 
-def _timeout(seconds: int | None) -> int | None:
-    if seconds is not None and not 1 <= seconds <= LONGEST_RUN:
-        raise CommandError(f"--timeout must be from 1 to {LONGEST_RUN} seconds.")
-    return seconds
+def _within(option: str, value: int | None, most: int) -> int | None:
+    if value is not None and not 1 <= value <= most:
+        raise CommandError(f"{option} must be from 1 to {most}.")
+    return value

@@ -228,21 +228,30 @@ def test_the_command_sets_every_option_of_the_card(team: Team) -> None:
     assert card.is_root
 
 
-def test_the_command_sets_skills_output_modes_and_the_time_limit(
-    team: Team, tmp_path: Path
-) -> None:
+def test_the_command_sets_skills_output_modes_and_limits(team: Team, tmp_path: Path) -> None:
     skill = {"id": "dig", "name": "Dig", "description": "Digs.", "tags": ["garden"]}
     file = tmp_path / "skills.json"
     file.write_text(json.dumps([skill | {"examples": None, "later": 1}]))
 
     call_command(
         "publish_agent",
-        *("conductor", "--skills", str(file), "--timeout", "60", "--output-mode", "text/markdown"),
+        *("conductor", "--skills", str(file), "--output-mode", "text/markdown"),
+        *("--timeout", "60", "--max-concurrency", "9"),
     )
 
     card = Card.objects.get()
     assert card.skills == [skill]
-    assert (card.timeout_seconds, card.output_modes) == (60, ["text/markdown"])
+    assert (card.timeout_seconds, card.max_concurrency) == (60, 9)
+    assert card.output_modes == ["text/markdown"]
+
+
+@pytest.mark.parametrize(("option", "most"), [("--timeout", 86_400), ("--max-concurrency", 100)])
+def test_a_limit_outside_its_range_is_refused(option: str, most: int, team: Team) -> None:
+    for number in (0, most + 1):
+        with pytest.raises(CommandError, match=f"{option} must be from 1 to {most}."):
+            call_command("publish_agent", "conductor", option, str(number))
+
+    assert not Card.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ def test_hello_is_answered_with_the_relays_limits(card: Card, key: ApiKey) -> No
         "lease_s": 60,
         "frame_bytes": 10_485_760,
         "pieces": True,
+        "max_concurrency": 4,
     }
     assert (connector.row.machine, connector.row.capacity) == ("studio", 3)
 

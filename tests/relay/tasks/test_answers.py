@@ -33,7 +33,7 @@ def connector(card: Card, key: ApiKey) -> FakeConnector:
 
 @pytest.fixture
 def task(card: Card, caller_key: CallerKey, connector: FakeConnector) -> Task:
-    """Returns the question, which waits for an answer."""
+    """Returns a task that has asked a question and waits for the answer."""
     task = ask(card, caller_key, at=timezone.now())
     connector.end(
         connector.run(at=timezone.now()),
