@@ -35,4 +35,7 @@ class InboxConfig(AppConfig):
             import_module, ("accounts.access.viewer", "inbox.delivery.discussion.mentions")
         )
         viewer.register_count("mention_count", mentions.with_mention_count)
+        queues, models = map(import_module, ("wake.server.metrics.queues", "inbox.models"))
+        queues.register("notifications", queues.by("due_at", models.Notification.objects.due))
+        queues.register("slack_replies", queues.by("due_at", models.SlackReply.objects.due))
         post_migrate.connect(fts5.create_index, sender=self)

@@ -1,6 +1,6 @@
 """Updates rows of the inbox in the transaction of an event in a lower app. Such events are: an
-answer is undone, content is erased, an action fails, people are assigned, sign out, or change their
-time zone."""
+answer is undone, content is erased, an action fails, people are assigned, sign out, are
+deactivated, or change their time zone."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from django.dispatch import receiver
 
 from accounts.audit import Actor
 from accounts.models import User
-from accounts.people.signals import time_zone_changed
+from accounts.people.signals import person_deactivated, time_zone_changed
 from accounts.sign_in.browsers.signals import browser_signed_out, other_browsers_signed_out
 from inbox.delivery.discussion.comments import erase_comments
 from inbox.delivery.discussion.former_people import replace_name
 from inbox.notifications import browsers
 from inbox.notifications.channels.recording import record_assigned, record_failure
+from inbox.notifications.channels.sending import suspend_deactivated
 from inbox.preferences.preferences import change_preferences
 from inbox.search import index
 from wake import signals
@@ -59,6 +60,12 @@ def turn_off_other_browsers(
     user: User, session: browsers.Session, by: Actor, at: datetime, **_: Any
 ) -> None:
     browsers.turn_off_others(user, session, by=by, at=at)
+
+
+@receiver(person_deactivated, dispatch_uid="inbox.receivers.suspend_channels")
+def suspend_channels(at: datetime, **_: Any) -> None:
+    """Stops the person's mails, web push, and messages in Slack, without waiting for the sweep."""
+    suspend_deactivated(at=at)
 
 
 @receiver(time_zone_changed, dispatch_uid="inbox.receivers.plan_digest_again")

@@ -18,8 +18,8 @@ from django.urls import reverse
 from pages.attention import Note
 from pages.redirects import SeeOther
 
-OWN, TEAMS = "You", "Your teams"
-SECTIONS = (OWN, TEAMS)
+OWN, TEAMS, SERVER = "You", "Your teams", "This server"
+SECTIONS = (OWN, TEAMS, SERVER)
 
 
 def _no_state(_: Any) -> str:
@@ -30,6 +30,10 @@ def _no_notes(_: Any) -> Iterable[Note]:
     return ()
 
 
+def _everyone(_: Any) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class SettingsPage:
     """Links to a settings page; `name` is the name of its URL. The menu is sorted by `place`, and
@@ -37,7 +41,8 @@ class SettingsPage:
 
     On the overview, the page is a card with `text` and the state of one person's settings, below
     the notes that need the person's attention. `state` and `notes` take what the overview knows of
-    the person (accounts/people/overview.py).
+    the person (accounts/people/overview.py). `is_for` takes the person, and returns whether they
+    may open the page. For others, neither the menu nor the overview has it.
     """
 
     section: str
@@ -50,6 +55,7 @@ class SettingsPage:
     notes: Callable[[Any], Iterable[Note]] = _no_notes
     action: str = "Change"
     is_in_menu: bool = True
+    is_for: Callable[[Any], bool] = _everyone
 
     @property
     def id(self) -> str:
@@ -74,8 +80,8 @@ def register(*entries: SettingsPage) -> None:
     _pages.sort(key=lambda entry: (SECTIONS.index(entry.section), entry.place))
 
 
-def registered_pages() -> list[SettingsPage]:
-    return list(_pages)
+def pages_for(user: Any) -> list[SettingsPage]:
+    return [entry for entry in _pages if entry.is_for(user)]
 
 
 def settings_page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:
@@ -84,7 +90,7 @@ def settings_page(request: HttpRequest, template: str, **context: Any) -> HttpRe
     return render(
         request,
         template,
-        {"nav": "settings", "menu": _menu(request.path), **context},
+        {"nav": "settings", "menu": _menu(request), **context},
         status=HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK,
     )
 
@@ -98,13 +104,12 @@ def posted(request: HttpRequest) -> QueryDict | None:
     return request.POST if request.method == "POST" else None
 
 
-def _menu(path: str) -> list[tuple[str, list[tuple[str, str, bool]]]]:
-    """Returns the sections with their links: title, address, and whether `path` belongs to it."""
+def _menu(request: HttpRequest) -> list[tuple[str, list[tuple[str, str, bool]]]]:
+    """Returns the sections with their links: title, address, and whether the request is for it."""
+    shown = (each for each in pages_for(request.user) if each.is_in_menu)
     return [
-        (section, [(entry.title, reverse(entry.name), _is_at(entry, path)) for entry in entries])
-        for section, entries in groupby(
-            (each for each in _pages if each.is_in_menu), attrgetter("section")
-        )
+        (section, [(each.title, each.href, _is_at(each, request.path)) for each in entries])
+        for section, entries in groupby(shown, attrgetter("section"))
     ]
 
 

@@ -10,6 +10,8 @@ from django.core.handlers.asgi import ASGIRequest
 from django.db import connection
 from django.http import HttpRequest, StreamingHttpResponse
 
+from database.turns import another_turn
+
 Part = TypeVar("Part", str, bytes)
 
 
@@ -37,5 +39,9 @@ async def _in_a_thread(parts: Iterator[Part]) -> AsyncIterator[Part]:
     """Yields the parts one by one. Otherwise an ASGI server would wait for all parts before it
     sends the first one."""
     step = sync_to_async(lambda: next(parts, None))
-    while (part := await step()) is not None:
+    while True:
+        async with another_turn():
+            part = await step()
+        if part is None:
+            return
         yield part

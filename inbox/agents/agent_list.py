@@ -72,3 +72,6 @@ def _notes(agent: Any, at: datetime) -> Iterator[Note]:
     if agent.key_ends_at is not None and agent.key_ends_at - at <= SOON:
         words = f"A key of {agent} expires {when(agent.key_ends_at, now=at)}."
         yield Note(words, f"{path}#keys")
+    if agent.client_ends_at is not None and agent.client_ends_at - at <= SOON:
+        words = f"A client of {agent} must be connected again {when(agent.client_ends_at, now=at)}."
+        yield Note(words, f"{path}#clients")

@@ -14,6 +14,7 @@ def states_of(agent: Any, health: Health) -> dict[str, str]:
     aliases = len((agent.alias_lines or "").splitlines())
     return {
         "keys": f"{health.usable_keys or 'None'} active",
+        "clients": f"{health.connected_clients or 'None'} connected",
         "limit": f"{agent.hourly_limit} per hour" if agent.hourly_limit else "Default",
         "secret": "Two active" if secrets > 1 else "Active" if secrets else "None",
         "aliases": str(aliases or "None"),

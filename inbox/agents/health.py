@@ -9,6 +9,7 @@ from typing import Any
 
 from django.urls import reverse
 
+from accounts.oauth.pages.listing import GrantLine
 from inbox.agents.credentials.keys import SOON, KeyLine
 from inbox.statistics.figures import Figures
 from pages.attention import Note
@@ -17,45 +18,66 @@ from pages.times import midnight, when
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Holds the facts about an agent. `last_seen` is the time at which a key of the agent was last
-    used. `limited_at` is the last time today at which a key exceeded its rate limit."""
+    """Holds the facts about an agent. `last_seen` is the time at which a key or a connected client
+    of the agent was last used. `limited_at` is the last time today at which one of them exceeded
+    its rate limit."""
 
     last_seen: datetime | None
     limited_at: datetime | None
     usable_keys: int
+    connected_clients: int
     notes: list[Note]
 
 
-def health_of(agent: Any, keys: Sequence[KeyLine], figures: Figures, *, at: datetime) -> Health:
+def health_of(
+    agent: Any,
+    keys: Sequence[KeyLine],
+    clients: Sequence[GrantLine],
+    figures: Figures,
+    *,
+    at: datetime,
+) -> Health:
     """Returns the agent's health. `agent` comes from inbox/agents/overview.py. Makes no queries."""
-    used = [line.key.last_used_at for line in keys if line.key.last_used_at]
-    limited = [line.key.slowed_at for line in keys if line.key.slowed_at]
+    own_keys = [line.key for line in keys] + [line.grant.key for line in clients]
+    used = [key.last_used_at for key in own_keys if key.last_used_at]
+    limited = [key.slowed_at for key in own_keys if key.slowed_at]
     limited_at = max(limited, default=None)
     is_today = limited_at is not None and limited_at >= midnight(at)
     health = Health(
         last_seen=max(used, default=None),
         limited_at=limited_at if is_today else None,
         usable_keys=sum(line.allowance is not None for line in keys),
+        connected_clients=sum(line.is_connected for line in clients),
         notes=[],
     )
     if agent.archived_at is None:
-        health.notes.extend(_notes(agent, health, keys, figures, at))
+        health.notes.extend(_notes(agent, health, keys, clients, figures, at))
     return health
 
 
 def _notes(
-    agent: Any, health: Health, keys: Sequence[KeyLine], figures: Figures, at: datetime
+    agent: Any,
+    health: Health,
+    keys: Sequence[KeyLine],
+    clients: Sequence[GrantLine],
+    figures: Figures,
+    at: datetime,
 ) -> Iterator[Note]:
     if agent.paused_at is not None:
         yield Note(
             f"Paused {when(agent.paused_at, now=at)}. New deliveries are rejected.", "#pause"
         )
-    if not health.usable_keys:
-        yield Note("No active API key, so it can't deliver.", "#keys")
+    if not health.usable_keys and not health.connected_clients:
+        yield Note("No active API key or connected client, so it can't deliver.", "#keys")
     for line in keys:
         ends = line.key.expires_at
         if line.allowance is not None and ends is not None and ends - at <= SOON:
             yield Note(f"Key {line.key.hint} expires {when(ends, now=at)}.", "#keys")
+    for each in clients:
+        over = each.grant.ends_at
+        if each.is_connected and over is not None and over - at <= SOON:
+            name = f"{each.grant.client_name} must be connected again"
+            yield Note(f"{name} {when(over, now=at)}.", "#clients")
     if agent.failing:
         callbacks = f"{reverse('callbacks')}?state=waiting&agent={agent.pk}"
         are = "callback is" if agent.failing == 1 else "callbacks are"

@@ -54,4 +54,5 @@ def _form(request: PersonRequest, agent: Agent, form: LimitForm) -> HttpResponse
 def _in_words(hourly: int | None) -> str:
     if hourly is None:
         return "now has the default rate limit"
-    return f"may deliver {hourly} time{'' if hourly == 1 else 's'} an hour from each of its keys"
+    times = f"{hourly} time{'' if hourly == 1 else 's'}"
+    return f"may deliver {times} an hour from each of its keys and clients"

@@ -56,18 +56,20 @@ def agent_with_overview(user: User, pk: UUID) -> Any:
 
 def listed_agents(viewer: Viewer, *, text: str, is_archived: bool, at: datetime) -> QuerySet[Agent]:
     """Returns the agents whose id or provider contains the text, with the list's figures. Index:
-    inbox_of_a_team for waiting deliveries."""
+    waiting_of_a_team for waiting deliveries."""
     agents = agents_of(viewer.user)
     agents = agents.archived() if is_archived else agents.active()
     waiting = Delivery.objects.filter(
         team=OuterRef("team"), agent=OuterRef("pk"), mode=ApiKey.Mode.LIVE
     )
     failing = callbacks.unfinished_of(OuterRef("pk"), team_id=OuterRef("team")).filter(tries__gt=0)
-    ends = Q(keys__expires_at__gt=at, keys__revoked_at=None)
+    ends = Q(keys__expires_at__gt=at, keys__revoked_at=None, keys__grant=None)
+    over = Q(keys__grant__ends_at__gt=at, keys__revoked_at=None)
     rows = with_provider(agents).annotate(
         last_seen=Max("keys__last_used_at"),
         slowed_at=Max("keys__slowed_at"),
         key_ends_at=Min("keys__expires_at", filter=ends),
+        client_ends_at=Min("keys__grant__ends_at", filter=over),
         waiting=_CountOf(waiting.awaiting_response().values("pk")[:MAX_COUNTED]),
         failing=_CountOf(failing.values("pk")[:MAX_COUNTED]),
     )

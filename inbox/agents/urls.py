@@ -5,7 +5,7 @@ from django.urls import path
 from inbox.agents import alias_views, archive_views, limit_views, pause_views, registration_views
 from inbox.agents import views as agent_views
 from inbox.agents.connect import views as connect_views
-from inbox.agents.credentials import key_views, secret_views
+from inbox.agents.credentials import client_views, key_views, secret_views
 from inbox.agents.gates import views as gate_views
 
 urlpatterns = [
@@ -23,6 +23,11 @@ urlpatterns = [
     path("agents/<uuid:pk>/keys/new/", key_views.issue_key, name="agent-key-new"),
     path("agents/<uuid:pk>/keys/<uuid:key>/rotate/", key_views.rotate_key, name="agent-key-rotate"),
     path("agents/<uuid:pk>/keys/<uuid:key>/revoke/", key_views.revoke_key, name="agent-key-revoke"),
+    path(
+        "agents/<uuid:pk>/clients/<uuid:client>/end/",
+        client_views.end_client,
+        name="agent-client-end",
+    ),
     path("agents/<uuid:pk>/secret/", secret_views.rotate_secret, name="agent-secret"),
     path("agents/<uuid:pk>/secret/switch", secret_views.switch_secret, name="agent-secret-switch"),
     path("agents/<uuid:pk>/aliases/", alias_views.agent_aliases, name="agent-aliases"),

@@ -11,7 +11,8 @@ from django.views.decorators.http import require_safe
 from accounts.access.requests import PersonRequest
 from accounts.access.viewer import Viewer
 from accounts.agents import quota
-from accounts.models import ApiKey, Membership
+from accounts.models import ApiKey, Membership, OAuthGrant
+from accounts.oauth.pages.listing import grant_lines
 from database.clock import database_now
 from inbox.agents import concerns, overview
 from inbox.agents.agent_list import PAGE, lines_of, notes_of, page_number
@@ -60,7 +61,8 @@ def agent_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent = overview.agent_with_overview(request.user, pk)
     figures = agent_figures.figures(agent, at=now)
     keys = key_lines(agent, at=now)
-    health = health_of(agent, keys, figures, at=now)
+    clients = grant_lines(OAuthGrant.objects.of_agent(agent), at=now)
+    health = health_of(agent, keys, clients, figures, at=now)
     context = {
         "nav": "agents",
         "now": now,
@@ -69,6 +71,7 @@ def agent_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
         "is_owner": agent.role == Membership.Role.OWNER,
         "health": health,
         "keys": keys,
+        "clients": clients,
         "aliases": sorted((agent.alias_lines or "").splitlines()),
         "states": concerns.states_of(agent, health),
         "actions": concerns.actions_of(agent),

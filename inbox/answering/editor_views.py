@@ -31,8 +31,9 @@ from wake.models import Delivery
 @page
 def delivery_editor(request: PersonRequest, pk: UUID) -> HttpResponse:
     """Shows the editor. A POST with `view` previews the edit as fields, as JSON or with its
-    changes. A POST without `view` begins with the feedback and the choice from the delivery's page.
-    With `from`, the edit begins with the agent's content instead of the person's draft."""
+    changes. A POST without `view` opens the editor with the feedback and the choice from the
+    delivery's page. With `from`, the edit begins with the agent's content instead of the person's
+    draft."""
     delivery = find_delivery(request.user, pk)
     is_open = not delivery.is_closed and delivery.erased_at is None
     if hasattr(delivery, "response") or not is_open:

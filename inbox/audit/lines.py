@@ -86,6 +86,8 @@ def link(event: AuditEvent) -> str:
                 return ""
         case "callbackhost":
             return reverse("settings-allowlist")
+        case "clientpolicy":
+            return reverse("settings-clients")
         case "gate":
             return reverse("settings-gates")
         case "channel":

@@ -38,7 +38,7 @@ def neighbours(
     delivery: Delivery, viewer: Viewer, *, is_mine: bool = False, at: datetime
 ) -> Neighbours | None:
     """Returns the neighbours in the order of the inbox, or None for a delivery that does not wait.
-    Makes one query, which reads at most a page of each list. Index: inbox_of_a_team."""
+    Makes one query, which reads at most a page of each list. Index: waiting_of_a_team."""
     if delivery.answered_at or delivery.superseded_at or delivery.acknowledged_at:
         return None
     nearest = first_of_each(_lists(delivery, viewer, at))

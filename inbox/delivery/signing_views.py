@@ -128,7 +128,8 @@ def sign_page(
 
 
 def passkeys_of(user: User, request: HttpRequest) -> dict[str, Any]:
-    """Returns whether this person can sign here. Makes one query."""
+    """Returns whether this person has a passkey, whether passkeys work at this address, and where
+    they work. Makes one query."""
     host = request.get_host()
     return {
         "has_passkey": Passkey.objects.of(user).exists(),

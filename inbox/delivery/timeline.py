@@ -13,7 +13,7 @@ from inbox.audit.sentences import full_sentence
 from inbox.models import Reading
 from pages.times import when
 from wake.models import Callback, Delivery, Response
-from wake.server.health import OVERDUE_AFTER
+from wake.server.health.views import OVERDUE_AFTER
 
 MAX_EVENTS = 200
 # An opening is not an audit event, because it only concerns the inbox.

@@ -290,7 +290,7 @@ def headline(inbox: Inbox) -> str:
 def _waiting(search: Search, at: datetime) -> DeliveryQuerySet:
     """Returns the waiting deliveries of one team and one type. The team and the type are
     Parameters. Leaves out deliveries that this person snoozed, unless the query asks for them.
-    Index: inbox_of_a_team."""
+    Index: waiting_of_a_team."""
     waiting = Delivery.objects.awaiting_response().filter(type=TYPE)
     rows = search.narrowed(waiting.for_team(TEAM), at=at)
     if "snoozed" in search.query.kinds:

@@ -72,7 +72,7 @@ class Waiting:
 
 
 def waiting_for(user: User, *, at: datetime, until: datetime) -> Waiting:
-    """Returns only live deliveries, without snoozed ones. Index: inbox_of_a_team."""
+    """Returns only live deliveries, without snoozed ones. Index: waiting_of_a_team."""
     rows = without_snoozed(_live(Delivery.objects.for_person(user)), user, at=at)
     informs = rows.filter(type=Delivery.Type.UPDATE)
     needs_you = rows.that_may_be_answered_by(user).exclude(type=Delivery.Type.UPDATE)

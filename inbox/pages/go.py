@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
+from accounts.access.operators import is_operator
 from accounts.access.requests import PersonRequest
 from accounts.access.viewer import Viewer
 from accounts.models import Agent
@@ -43,12 +44,14 @@ PAGES = {
     "Your data": "settings-data",
     "Teams": "settings-teams",
     "Members": "settings-members",
+    "Clients": "settings-clients",
     "Rules": "settings-rules",
     "Callback hosts": "settings-allowlist",
     "Gate keys": "settings-gates",
     "Retention": "settings-retention",
     "Keyboard shortcuts": "keyboard-help",
 }
+PAGES_OF_OPERATORS = {"Server": "settings-server"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class PageLink:
 def go(request: PersonRequest) -> HttpResponse:
     text = request.GET.get("q", "").strip()[:LONGEST]
     viewer = Viewer.of(request.user)
-    places = [*_views(request), *_pages(), *_agents(viewer)]
+    places = [*_views(request), *_pages(request), *_agents(viewer)]
     matches = [place for place in places if text.casefold() in place.title.casefold()]
     return render(request, "inbox/pages/go.html", {"text": text, "places": matches})
 
@@ -79,8 +82,9 @@ def _views(request: PersonRequest) -> list[PageLink]:
     ]
 
 
-def _pages() -> list[PageLink]:
-    return [PageLink(title, reverse(name)) for title, name in PAGES.items()]
+def _pages(request: PersonRequest) -> list[PageLink]:
+    names = PAGES | (PAGES_OF_OPERATORS if is_operator(request.user) else {})
+    return [PageLink(title, reverse(name)) for title, name in names.items()]
 
 
 def _agents(viewer: Viewer) -> list[PageLink]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from django.conf import settings as server
 from django.urls import reverse
 
+from accounts.access.operators import is_operator
 from accounts.models import Gate
 from accounts.people.overview import Settings
 from database.clock import database_now
@@ -16,7 +17,7 @@ from inbox.models import Channel, SavedReply
 from inbox.notifications.channels.listing import failing_for
 from inbox.preferences.preferences import preferences_of
 from pages.attention import Note
-from pages.settings import OWN, TEAMS, SettingsPage
+from pages.settings import OWN, SERVER, TEAMS, SettingsPage
 from wake.retention import days_kept
 
 
@@ -180,5 +181,14 @@ ENTRIES = [
         text="Everyone's actions, with their times.",
         action="Open",
         is_in_menu=False,
+    ),
+    SettingsPage(
+        SERVER,
+        10,
+        "Server",
+        "settings-server",
+        text="Whether the server is well, and what to do if not.",
+        action="Open",
+        is_for=is_operator,
     ),
 ]

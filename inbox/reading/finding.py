@@ -37,9 +37,13 @@ def _delivery_of_person() -> CompiledQuery:
 
 
 def _with_key(rows: DeliveryQuerySet) -> DeliveryQuerySet:
-    """Adds `key_revoked_at` of the key that sent the delivery."""
+    """Adds `key_revoked_at` of the key that sent the delivery, and `client_name` if the key is that
+    of a connected client."""
     key = ApiKey.objects.filter(agent=OuterRef("agent"), hint=OuterRef("key_hint"))
-    return rows.annotate(key_revoked_at=Subquery(key.values("revoked_at")[:1]))
+    return rows.annotate(
+        key_revoked_at=Subquery(key.values("revoked_at")[:1]),
+        client_name=Subquery(key.values("grant__client_name")[:1]),
+    )
 
 
 def _with_discussion(rows: DeliveryQuerySet, reader: Any) -> DeliveryQuerySet:

@@ -172,8 +172,8 @@ def row_of(
     votes: Sequence[Vote] = (),
     reader: str = "",
 ) -> DeliveryRow:
-    """Builds a row from a `listed` delivery. A delivery from `waiting` fills every field of the
-    row."""
+    """Builds a row from a `listed` delivery. A delivery from `waiting` fills every field of the row
+    that has no argument of its own."""
     agent: str = delivery.agent_name  # type: ignore[attr-defined]
     claimed = delivery.claimed_agent_id
     is_soon = closes_soon(delivery, at)

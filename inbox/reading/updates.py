@@ -36,7 +36,7 @@ def read_mark(text: str) -> datetime | None:
 
 def new_since(viewer: Viewer, since: datetime) -> str:
     """Returns `3`, or `99+`, or an empty text if nothing arrived. Makes one query, with a short
-    range of inbox_of_a_team for each team and type."""
+    range of waiting_of_a_team for each team and type."""
     rows = Delivery.objects.for_team(TEAM).awaiting_response()
     newer = rows.filter(mode=ApiKey.Mode.LIVE, type=TYPE, created_at__gt=since)
     lists = each_type(newer, Delivery.Type.values, viewer.team_ids)

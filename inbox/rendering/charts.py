@@ -118,13 +118,14 @@ def _others(block: dict[str, Any]) -> dict[str, Any]:
     return {**members, "series": series} if series else members
 
 
-def drawn(chart: Chart) -> SafeString:
-    """Returns the SVG, and a legend if there are several series."""
+def drawn(chart: Chart, *, description: str = "") -> SafeString:
+    """Returns the SVG, and a legend if there are several series. The description is for people who
+    do not see the drawing."""
     scale = _Scale.of(chart)
     shape = _bars if chart.kind == BAR else _lines
     svg = format_html(
         SVG,
-        _description(chart),
+        description or _description(chart),
         format_html_join("", GRID, _grid(scale)),
         shape(chart, scale),
         format_html_join("", LABEL, _labels(chart)),

@@ -162,8 +162,8 @@ class Tree:
         return _folded(lines, partial(format_html, TABLE, head)) + rest
 
     def compared(self, before: Any, after: Any) -> SafeString | None:
-        """Renders the changes. Returns None if there are no changes, or if the two values cannot be
-        compared."""
+        """Renders the changes. Returns None if there are no changes, if the two values cannot be
+        compared, or if the page has no room left."""
         if self.left <= 0:
             return None
         return self._diff(compared(before, after, budget=self.budget))

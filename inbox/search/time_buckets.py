@@ -71,7 +71,7 @@ def newest(
                 WHERE words @@ %s::tsquery AND shelves && bucket.names::text[] OFFSET 0
             ) AS matching CROSS JOIN LATERAL ({sql}) AS delivery
             ORDER BY delivery.activity_at DESC, delivery.id DESC LIMIT %s
-        ) AS page LIMIT %s"""  # noqa: S608 - Django made it, the values stay apart
+        ) AS page LIMIT %s"""  # noqa: S608 - Django wrote it, values are parameters
     arrays = [f"{{{','.join(bucket)}}}" for bucket in names]
     return list(Delivery.objects.raw(statement, [arrays, match, *params, count, count]))
 

@@ -79,8 +79,8 @@ def answer_charts(agent: Agent, *, days: int, at: datetime) -> AnswerCharts:
 
 
 def _counts(agent: Agent, start: datetime, end: datetime) -> Iterable[tuple[Any, ...]]:
-    """Makes the query. Index: answers_of_an_agent, because an answer is never released before it is
-    given."""
+    """Makes the query. The filter on `activity_at` uses the index answers_of_an_agent. It leaves
+    out no answer, because an answer is never released before it is given."""
     took = ExpressionWrapper(F("answered_at") - F("created_at"), output_field=DurationField())
     faster = {
         f"faster_{number}": Count("pk", filter=Q(took__lt=limit))

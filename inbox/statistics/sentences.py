@@ -23,8 +23,8 @@ class TableLine:
 
 
 def sentences(statistics: Statistics) -> list[str]:
-    """Returns sentences such as `Median response time: 12 min, was 40 min.` Leaves out figures that
-    are zero."""
+    """Returns sentences such as `Median response time: 12 min, was 40 min.` Leaves out figures for
+    which there is no data."""
     now, before = statistics.now, statistics.before
     parts = []
     if now.half is not None:

@@ -138,8 +138,9 @@ def _deliveries(agent: Agent, now: Period, before: Period) -> QuerySet[Delivery,
 
 
 def _answered(agent: Agent, now: Period, before: Period) -> DeliveryQuerySet:
-    """Returns the deliveries that were answered in either period, regardless of their age. Index:
-    answers_of_an_agent, because an answer is never released before it is given."""
+    """Returns the deliveries that were answered in either period, regardless of their age. The
+    filter on `activity_at` uses the index answers_of_an_agent. It leaves out no answer, because an
+    answer is never released before it is given."""
     return (
         Delivery.objects.of_agent(agent, ApiKey.Mode.LIVE)
         .exclude(status=Delivery.Status.PENDING)

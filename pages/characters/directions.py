@@ -31,9 +31,9 @@ _LEFT, _RIGHT = {"L"}, {"R", "AL"}
 
 
 def isolated(text: str, *, is_code: bool = False) -> str:
-    """Returns the text, as HTML if it has letters from right to left. In code each right-to-left
-    word is in an element of its own, and in other text each right-to-left phrase. Each line has the
-    direction of its first letter."""
+    """Returns the text, as HTML if it has letters from right to left. In code, each right-to-left
+    word gets its own element. In other text, each right-to-left phrase does, or each Latin part if
+    the line goes from right to left. Each line has the direction of its first letter."""
     if not _ANY.search(text):
         return text
     if is_code:

@@ -1,5 +1,6 @@
 // Starts the modules named in data-module, and stops all of them when the page is left.
 const modules = {
+  consent: () => import("./consent.js"),
   copy: () => import("./copy.js"),
   "discard-draft": () => import("./discard-draft.js"),
   draft: () => import("./draft.js"),

@@ -50,7 +50,10 @@ export default function updates(element, signal) {
 }
 
 function show(element, nodes) {
-  element.replaceChildren(...nodes);
+  const fragment = document.createDocumentFragment();
+  fragment.append(...nodes);
+  if (fragment.textContent === element.textContent) return; // a screen reader would read it again
+  element.replaceChildren(fragment);
   for (const ending of element.querySelectorAll("[data-ended]")) {
     strike(document.getElementById(`row-${ending.dataset.ended}`), ending);
   }

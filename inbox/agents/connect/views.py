@@ -17,7 +17,7 @@ from accounts.agents import quota
 from accounts.models import ApiKey
 from database.clock import database_now
 from inbox.agents.connect import welcome
-from inbox.agents.connect.snippets import snippets
+from inbox.agents.connect.snippets import chosen_snippet, snippets
 from pages.page import page
 from pages.panels import panels
 
@@ -41,15 +41,19 @@ def connect_agent(request: PersonRequest, pk: UUID) -> HttpResponse:
     now = database_now()
     agent = get_object_or_404(agents_of(request.user), pk=pk)
     viewer = Viewer.of(request.user)
+    all_snippets = snippets(agent)
     context = {
         "nav": "agents",
         "now": now,
         "agent": agent,
         "team": viewer.team_label(agent.team_id),
         "is_owner": viewer.is_owner(agent.team_id),
-        "has_key": agent.keys.usable(now).exists(),
+        "has_key": agent.keys.without_grants().usable(now).exists(),
         "origin": settings.WAKE_ORIGIN,
-        "snippets": snippets(agent),
+        "snippets": all_snippets,
+        "chosen": chosen_snippet(all_snippets, request.GET.get("with", "")),
+        "has_documentation": settings.WAKE_DOCUMENTATION.is_dir(),
+        "last_request_at": welcome.last_request_at(agent),
         "delivery": welcome.first_delivery(agent),
         "panels": panels("connect", agent, user=request.user, at=now),
         "quota": quota.quota_of(ApiKey.Mode.TEST, agent.hourly_limit),
@@ -60,13 +64,14 @@ def connect_agent(request: PersonRequest, pk: UUID) -> HttpResponse:
 @require_safe
 @page
 def connect_updates(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Returns 204 until the first delivery arrives, then a link to that delivery."""
+    """Returns 204 until the agent's first request arrives, then says that the agent is connected.
+    From the first delivery on, links to it."""
     agent = get_object_or_404(agents_of(request.user), pk=pk)
-    delivery = welcome.first_delivery(agent)
-    if delivery is None:
+    context = {
+        "last_request_at": welcome.last_request_at(agent),
+        "delivery": welcome.first_delivery(agent),
+        "now": database_now(),
+    }
+    if not any((context["last_request_at"], context["delivery"])):
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
-    return render(
-        request,
-        "inbox/agents/connect/_first_delivery.html",
-        {"delivery": delivery, "now": database_now()},
-    )
+    return render(request, "inbox/agents/connect/_connected.html", context)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, Max, OuterRef
 
 from accounts.access.viewer import Viewer
 from accounts.models import Agent, ApiKey
@@ -41,7 +41,8 @@ class FirstRun:
 
 def first_run(viewer: Viewer, *, at: datetime) -> FirstRun:
     """Returns the state of the viewer's teams. Makes one query."""
-    keys = ApiKey.objects.usable(at).filter(agent=OuterRef("pk"), mode=ApiKey.Mode.LIVE)
+    usable = ApiKey.objects.without_grants().usable(at)
+    keys = usable.filter(agent=OuterRef("pk"), mode=ApiKey.Mode.LIVE)
     agents = Agent.objects.active().filter(team__in=viewer.team_ids).annotate(has_key=Exists(keys))
     agent: Any = agents.order_by("-has_key", "created_at", "pk").first()
     return FirstRun(
@@ -62,3 +63,10 @@ def first_delivery(agent: Agent) -> Delivery | None:
     by_mode = [Delivery.objects.of_agent(agent, mode) for mode in ApiKey.Mode.values]
     firsts = [rows.only("created_at", "mode").order_by("activity_at").first() for rows in by_mode]
     return min(filter(None, firsts), key=lambda delivery: delivery.created_at, default=None)
+
+
+def last_request_at(agent: Agent) -> datetime | None:
+    """Returns when one of the agent's keys or clients was last used, to the minute, or None before
+    the first request. Makes one query."""
+    last: datetime | None = agent.keys.aggregate(at=Max("last_used_at"))["at"]
+    return last

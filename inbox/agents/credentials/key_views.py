@@ -52,7 +52,7 @@ def issue_key(request: PersonRequest, pk: UUID) -> HttpResponse:
 @requires_password
 def rotate_key(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
     agent, now = owned_agent(request, pk), database_now()
-    old = get_object_or_404(agent.keys, pk=key)
+    old = get_object_or_404(agent.keys.without_grants(), pk=key)
     form = RotationForm(posted(request), initial={"version": credential_version.current(agent)})
     if not form.is_valid():
         return _form(request, agent, "key_rotate", form, key=old)
@@ -81,7 +81,7 @@ def rotate_key(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
 def revoke_key(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
     """Asks for confirmation on GET and revokes on POST."""
     agent = owned_agent(request, pk)
-    api_key = get_object_or_404(agent.keys, pk=key)
+    api_key = get_object_or_404(agent.keys.without_grants(), pk=key)
     if request.method != "POST":
         return _form(request, agent, "key_revoke", key=api_key)
     with still_owned(request, agent.team_id):

@@ -24,7 +24,7 @@ class KeyLine:
 
 def key_lines(agent: Agent, *, at: datetime) -> list[KeyLine]:
     """Returns the keys: working ones first, newest on top."""
-    lines = [_line(key, at) for key in agent.keys.order_by("-created_at", "pk")]
+    lines = [_line(key, at) for key in agent.keys.without_grants().order_by("-created_at", "pk")]
     return sorted(lines, key=lambda line: line.allowance is None)
 
 

@@ -295,8 +295,8 @@ def _with_line_ends(original: Original, text: str) -> str:
 
 
 def _flat(original: Original, content_json: str | None = None) -> dict[str, Any]:
-    """Returns the members of a small object without nested objects or lists, or an empty mapping
-    for any other. Reads the original if `content_json` is not given."""
+    """Returns the members of a small object if each value fits one input. Otherwise returns an
+    empty mapping. Reads the original if `content_json` is not given."""
     content_json = content_json or original.json
     value = read(content_json) if content_json else None
     if not isinstance(value, dict) or len(value) > max(MAX_FIELDS, len(original.controls)):

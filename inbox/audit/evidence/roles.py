@@ -11,8 +11,8 @@ from datetime import datetime
 from accounts.models import AuditEvent, Membership, Team, User
 from accounts.people.data.removal import known_as_number
 
-BEGINNINGS = ("membership.added", "membership.joined")
-ENDS = ("membership.removed", "membership.left")
+BEGINNINGS = ("membership.added", "membership.joined", "membership.reactivated")
+ENDS = ("membership.removed", "membership.left", "membership.deactivated")
 CHANGES = ("membership.changed", "team.handed_over")
 # A membership in the audit is named `Mira in Home (owner)`.
 NAMED = re.compile(r"(?P<name>.*?) in .*?(?: \((?P<role>owner|reviewer|reader)\))?", re.DOTALL)
@@ -68,6 +68,7 @@ class _History:
     def __init__(self) -> None:
         self.held: list[HeldRole] = []
         self._open: dict[str, HeldRole] = {}
+        self._ended: set[str] = set()
         self._people: dict[str, str] = {}
         self._names: dict[str, str] = {}
 
@@ -80,6 +81,7 @@ class _History:
             self._names[pk] = named["name"]
         role = str(detail.get("role") or (named and named["role"]) or "")
         if event.event in ENDS:
+            self._ended.add(pk)
             self._end(pk, event.at, role=role)
         elif event.event == "team.handed_over":
             self._hand_over(event)
@@ -87,12 +89,12 @@ class _History:
             self._begin(pk, role, event.at, before=str(detail.get("before") or ""))
 
     def add_current(self, memberships: Iterable[Membership]) -> None:
-        """Adds the memberships that no event began, such as that of the person who created the
-        team."""
+        """Adds the memberships that no event began or ended, such as that of the person who created
+        the team. A deactivated person still has the membership, but no role."""
         for membership in memberships:
             pk = str(membership.pk)
             self._people[pk] = str(membership.user_id)
-            if pk not in self._open:
+            if pk not in self._open and pk not in self._ended:
                 self._begin(pk, membership.role, membership.created_at)
 
     def named(self) -> list[HeldRole]:

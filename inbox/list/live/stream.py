@@ -18,7 +18,7 @@ MAX_OF_A_PERSON = 6
 BEGINNING = b"retry: 5000\n\n"
 CHANGED = b"data: changed\n\n"
 
-places = Places()
+places = Places("inbox")
 
 
 class TooManyOpenPages(Exception):

@@ -20,7 +20,7 @@ from inbox.notifications.channels.batches import ClaimedMessage, claim, due_chan
 from inbox.notifications.channels.kinds.kind import SendResult
 from inbox.notifications.channels.needed import settle
 from inbox.notifications.channels.transport import OpenClient, exchange, open_client, read
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 
 AT_ONCE = 20
 DRAIN_SECONDS = 30.0
@@ -72,7 +72,7 @@ def _send_together(
 
 
 @transaction.atomic
-def _settle(sent: tuple[ClaimedMessage, PostResult], *, at: datetime) -> bool:
+def _settle(sent: tuple[ClaimedMessage, HttpResult], *, at: datetime) -> bool:
     """Stores the results of sending, unless the lease ended and another worker has claimed the rows
     since."""
     batch, outcome = sent

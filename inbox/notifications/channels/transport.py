@@ -8,22 +8,22 @@ import threading
 from collections.abc import Callable, Sequence
 
 from django.core.mail import EmailMessage
-from django.db import connection
 
+from database.turns import released
 from inbox.models import Channel
 from inbox.notifications.channels.kinds.addresses import trusted
 from inbox.notifications.channels.kinds.kind import CannotSend, ChannelPost, SendResult
 from inbox.notifications.channels.kinds.registry import KINDS, kind_of
 from inbox.notifications.channels.message import ChannelMessage
 from pages.mail import REFUSALS
-from wake.callbacks.http_client import HttpClient, PostResult
+from wake.callbacks.http_client import HttpClient, HttpResult
 
 log = logging.getLogger(__name__)
 
 OpenClient = Callable[[], HttpClient]
-Prepared = ChannelPost | EmailMessage | PostResult
+Prepared = ChannelPost | EmailMessage | HttpResult
 
-FAILED_HERE = PostResult(error="something went wrong on our side")
+FAILED_HERE = HttpResult(error="something went wrong on our side")
 ARRIVED = 200
 # The maximum of tests that run in each process. A test waits for another server and occupies one of
 # the few threads.
@@ -42,34 +42,33 @@ def open_client() -> HttpClient:
 
 def exchange(
     messages: Sequence[tuple[Channel, ChannelMessage]], *, client: OpenClient = open_client
-) -> list[PostResult]:
+) -> list[HttpResult]:
     """Sends each message through its channel, all at the same time, and returns the answers. A
     failed message raises no exception."""
     prepared = [_prepare(channel, message) for channel, message in messages]
     return asyncio.run(_send_all(prepared, client))
 
 
-def post_all(posts: Sequence[Prepared], *, client: OpenClient = open_client) -> list[PostResult]:
+def post_all(posts: Sequence[Prepared], *, client: OpenClient = open_client) -> list[HttpResult]:
     """Sends requests that belong to no message, all at the same time. A request that could not be
-    prepared is already a PostResult."""
+    prepared is already a HttpResult."""
     return asyncio.run(_send_all(posts, client))
 
 
-def exchange_now(channel: Channel, message: ChannelMessage) -> PostResult:
+def exchange_now(channel: Channel, message: ChannelMessage) -> HttpResult:
     """Sends one message while a person waits for the result. Raises TestIsRunning."""
     if not _slots.acquire(blocking=False):
         raise TestIsRunning(TestIsRunning.__doc__)
     try:
         prepared = _prepare(channel, message)
-        if not connection.in_atomic_block:
-            connection.close()  # goes back to the pool, as in wake/api/long_poll.py
-        (outcome,) = asyncio.run(_send_all([prepared], open_client))
+        with released():
+            (outcome,) = asyncio.run(_send_all([prepared], open_client))
         return outcome
     finally:
         _slots.release()
 
 
-def read(channel: Channel, outcome: PostResult) -> SendResult:
+def read(channel: Channel, outcome: HttpResult) -> SendResult:
     """Describes in plain words how sending ended."""
     return kind_of(channel.kind).read(channel, outcome)
 
@@ -80,13 +79,13 @@ def _prepare(channel: Channel, message: ChannelMessage) -> Prepared:
     try:
         return KINDS[channel.kind].prepare(channel, message)
     except CannotSend as reason:
-        return PostResult(error=str(reason))
+        return HttpResult(error=str(reason))
     except Exception:
         log.exception("A message for channel %s cannot be prepared", channel.pk)
         return FAILED_HERE
 
 
-async def _send_all(prepared: Sequence[Prepared], open_one: OpenClient) -> list[PostResult]:
+async def _send_all(prepared: Sequence[Prepared], open_one: OpenClient) -> list[HttpResult]:
     client = open_one()
     try:
         return list(await asyncio.gather(*(_send(each, client) for each in prepared)))
@@ -94,22 +93,22 @@ async def _send_all(prepared: Sequence[Prepared], open_one: OpenClient) -> list[
         await client.close()
 
 
-async def _send(prepared: Prepared, client: HttpClient) -> PostResult:
+async def _send(prepared: Prepared, client: HttpClient) -> HttpResult:
     match prepared:
-        case PostResult():
+        case HttpResult():
             return prepared
         case ChannelPost():
             return await client.post(prepared.url, body=prepared.body, headers=prepared.headers)
     return await asyncio.to_thread(_mail, prepared)
 
 
-def _mail(message: EmailMessage) -> PostResult:
+def _mail(message: EmailMessage) -> HttpResult:
     try:
         message.send()
     except REFUSALS as error:
         log.warning("The mail server refused a notification: %s", error)
-        return PostResult(error="the mail server refused the message")
+        return HttpResult(error="the mail server refused the message")
     except OSError as error:
         log.warning("No mail server takes a notification: %s", error)
-        return PostResult(error="the mail server does not answer")
-    return PostResult(status_code=ARRIVED)
+        return HttpResult(error="the mail server does not answer")
+    return HttpResult(status_code=ARRIVED)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 
 from inbox.notifications.channels.transport import open_client
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 
 
 class NotSent(Exception):
@@ -17,7 +17,7 @@ class NeverArrives(NotSent):
     """This checkpoint can never arrive at this destination. The message says why."""
 
 
-def post(url: str, *, body: bytes, headers: Mapping[str, str]) -> PostResult:
+def post(url: str, *, body: bytes, headers: Mapping[str, str]) -> HttpResult:
     """Sends one POST, and returns the answer with its content. Raises NotSent if there is no
     answer."""
     result = asyncio.run(_post(url, body, headers))
@@ -26,13 +26,13 @@ def post(url: str, *, body: bytes, headers: Mapping[str, str]) -> PostResult:
     return result
 
 
-def check_arrived(result: PostResult) -> None:
+def check_arrived(result: HttpResult) -> None:
     """Raises NotSent unless the answer's status reports success."""
     if not result.arrived:
         raise NotSent(f"The server answered with HTTP {result.status_code}.")
 
 
-async def _post(url: str, body: bytes, headers: Mapping[str, str]) -> PostResult:
+async def _post(url: str, body: bytes, headers: Mapping[str, str]) -> HttpResult:
     client = open_client()
     try:
         return await client.post(url, body=body, headers=headers, wants_content=True)

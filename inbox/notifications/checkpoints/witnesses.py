@@ -14,7 +14,7 @@ from accounts.log import tree
 from accounts.log.checkpoints import notes
 from accounts.models import CheckpointSending, LogCheckpoint
 from inbox.notifications.checkpoints.requests import NeverArrives, NotSent, check_arrived, post
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 
 MAX_DIGITS = 18  # a BIGINT holds every number of 18 digits
 
@@ -54,7 +54,7 @@ class Witness:
         )
         return rows.aggregate(size=Max("checkpoint"))["size"] or 0
 
-    def _add(self, checkpoint: LogCheckpoint, *, old: int) -> PostResult:
+    def _add(self, checkpoint: LogCheckpoint, *, old: int) -> HttpResult:
         proof = tree.consistency_proof(old, checkpoint.size) if old else []
         lines = [f"old {old}", *(base64.b64encode(each).decode() for each in proof), ""]
         body = "\n".join([*lines, checkpoint.note])
@@ -66,7 +66,7 @@ def configured() -> list[Witness]:
     return [Witness.parse(text) for text in settings.WAKE_CHECKPOINT_WITNESSES]
 
 
-def _size_of(answer: PostResult, checkpoint: LogCheckpoint, *, known: int) -> int:
+def _size_of(answer: HttpResult, checkpoint: LogCheckpoint, *, known: int) -> int:
     """Returns the size that the witness has, from its answer 409."""
     text = answer.answer.strip()
     if not (text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS):

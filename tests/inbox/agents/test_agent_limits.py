@@ -24,22 +24,27 @@ def test_an_owner_lowers_it_and_gives_it_back(
 ) -> None:
     page = text_of(save(alices, agent, 2))
 
-    assert "research-agent-01 may deliver 2 times an hour from each of its keys." in page
+    assert (
+        "research-agent-01 may deliver 2 times an hour from each of its keys and clients." in page
+    )
     assert "Rate limit 2 per hour Change rate limit" in page
     assert (
-        "Rate limit of each key: 2 per hour, bursts of 2 (test keys: 2 per hour, bursts of 2)."
-        in page
+        "Rate limit of each key and each connected client: 2 per hour, bursts of 2 "
+        "(test keys: 2 per hour, bursts of 2)." in page
     )
     codes = [caller.post(caller.payload()).status_code for _ in range(3)]
     assert codes == [201, 201, 429]
     form = alices.get(f"/agents/{agent.pk}/limit/")
     assert 'value="2"' in form.content.decode()
-    assert "By default each key can deliver 500 times per hour in bursts of 50" in text_of(form)
+    assert (
+        "By default each key and each connected client can deliver 500 times per hour "
+        "in bursts of 50" in text_of(form)
+    )
     page = text_of(save(alices, agent, ""))
     assert "research-agent-01 now has the default rate limit." in page
     assert (
-        "Rate limit of each key: 500 per hour, bursts of 50 (test keys: 20 per hour, bursts of 5)."
-        in page
+        "Rate limit of each key and each connected client: 500 per hour, bursts of 50 "
+        "(test keys: 20 per hour, bursts of 5)." in page
     )
     assert "Rate limit Default Set a rate limit" in page
 

@@ -19,7 +19,7 @@ from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery
 from wake.callbacks.attempts import settle
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 from wake.models import Callback
 
 
@@ -219,7 +219,7 @@ def test_the_list_of_agents_says_whose_callbacks_fail(
 
     callback.tries, callback.lease = 1, uuid4()
     callback.save(update_fields=["tries", "lease"])
-    settle([(callback, PostResult(status_code=500))], at=timezone.now())
+    settle([(callback, HttpResult(status_code=500))], at=timezone.now())
 
     assert "No agent needs your attention." in before
     after = text_of(alices.get("/agents/"))

@@ -19,7 +19,7 @@ from pages.times import when
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery
 from wake.callbacks.attempts import claim, settle
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 from wake.deliveries import deliver
 from wake.models import Callback, CallbackHost, FailingTarget
 
@@ -31,7 +31,7 @@ URL = "https://hooks.example.com/answers?token=1"
 def callback(make_delivery: MakeDelivery, answer: Answer, allowed_host: str) -> Make:
     """Creates a callback of an answer that was given just now, with these attempts."""
 
-    def make(*outcomes: PostResult, at: datetime | None = None, **fields: Any) -> Callback:
+    def make(*outcomes: HttpResult, at: datetime | None = None, **fields: Any) -> Callback:
         at = at or timezone.now()
         delivery = make_delivery(**{"callback_webhook": URL, **fields})
         row = Callback.objects.get(response=answer(delivery, at=at, feedback="Use the third row."))
@@ -51,10 +51,10 @@ def callback(make_delivery: MakeDelivery, answer: Answer, allowed_host: str) -> 
 
 def test_each_callback_has_its_status(alices: Person, callback: Make) -> None:
     callback(headline="Not tried yet")
-    callback(PostResult(status_code=204), headline="Arrived")
-    later = callback(PostResult(status_code=500), headline="Failed once")
-    callback(*[PostResult(error="timed out")] * 10, headline="Failed for good")
-    callback(PostResult(status_code=410), headline="No longer wanted")
+    callback(HttpResult(status_code=204), headline="Arrived")
+    later = callback(HttpResult(status_code=500), headline="Failed once")
+    callback(*[HttpResult(error="timed out")] * 10, headline="Failed for good")
+    callback(HttpResult(status_code=410), headline="No longer wanted")
 
     page = text_of(alices.get("/callbacks/"))
 
@@ -71,10 +71,10 @@ def test_a_target_counts_delivered_and_waiting_callbacks(
 ) -> None:
     CallbackHost.objects.create(team=team, pattern="*.other.example.com:8443")
     for _ in range(3):
-        callback(PostResult(status_code=200))
-    callback(PostResult(status_code=410))
-    waiting = callback(PostResult(status_code=503, answer="busy"))
-    callback(PostResult(status_code=200), callback_webhook="https://a.other.example.com:8443/")
+        callback(HttpResult(status_code=200))
+    callback(HttpResult(status_code=410))
+    waiting = callback(HttpResult(status_code=503, answer="busy"))
+    callback(HttpResult(status_code=200), callback_webhook="https://a.other.example.com:8443/")
 
     page = text_of(alices.get("/callbacks/"))
 
@@ -87,7 +87,7 @@ def test_a_target_counts_delivered_and_waiting_callbacks(
 
 
 def test_the_page_says_if_no_endpoint_needs_attention(alices: Person, callback: Make) -> None:
-    callback(PostResult(status_code=200))
+    callback(HttpResult(status_code=200))
 
     assert "No endpoint needs your attention." in text_of(alices.get("/callbacks/"))
 
@@ -96,7 +96,7 @@ def test_a_host_that_was_taken_off_the_list_is_named_as_the_reason(
     alices: Person, bobs: Person, callback: Make
 ) -> None:
     refused = callback(
-        PostResult(error="hooks.example.com is not one of this team's callback hosts")
+        HttpResult(error="hooks.example.com is not one of this team's callback hosts")
     )
     CallbackHost.objects.all().delete()
 
@@ -110,8 +110,8 @@ def test_a_host_that_was_taken_off_the_list_is_named_as_the_reason(
 
 def test_a_callback_shows_its_attempts_and_its_request(alices: Person, callback: Make) -> None:
     one = callback(
-        PostResult(error="timed out", took_ms=10_000),
-        PostResult(status_code=500, answer="<b>out of\x02 memory</b>", took_ms=12),
+        HttpResult(error="timed out", took_ms=10_000),
+        HttpResult(status_code=500, answer="<b>out of\x02 memory</b>", took_ms=12),
     )
 
     answer = alices.get(f"/callbacks/{one.pk}/")
@@ -133,7 +133,7 @@ def test_a_callback_shows_its_attempts_and_its_request(alices: Person, callback:
 
 
 def test_no_signature_is_on_the_page(alices: Person, agent: Agent, callback: Make) -> None:
-    one = callback(PostResult(status_code=500))
+    one = callback(HttpResult(status_code=500))
 
     page = alices.get(f"/callbacks/{one.pk}/").content.decode()
 
@@ -153,7 +153,7 @@ def test_a_long_body_is_cut_and_says_so(
 
 
 def test_a_reviewer_sends_it_again_with_the_same_body_and_id(bobs: Person, callback: Make) -> None:
-    one = callback(*[PostResult(error="timed out")] * 10)
+    one = callback(*[HttpResult(error="timed out")] * 10)
     assert "Send again" in text_of(bobs.get(f"/callbacks/{one.pk}/"))
 
     answer = bobs.client.post(f"/callbacks/{one.pk}/replay", follow=True)
@@ -162,7 +162,7 @@ def test_a_reviewer_sends_it_again_with_the_same_body_and_id(bobs: Person, callb
     assert "Sending again now, with the same body and ID." in text_of(answer)
     (again,) = claim(at=timezone.now())
     assert (again.pk, bytes(again.body)) == (one.pk, bytes(one.body))
-    settle([(again, PostResult(status_code=200))], at=timezone.now())
+    settle([(again, HttpResult(status_code=200))], at=timezone.now())
     page = text_of(bobs.get(f"/callbacks/{one.pk}/"))
     assert "sent again by bob" in page
     assert "Send again" not in page
@@ -171,7 +171,7 @@ def test_a_reviewer_sends_it_again_with_the_same_body_and_id(bobs: Person, callb
 
 
 def test_a_delivered_callback_is_not_sent_again(bobs: Person, callback: Make) -> None:
-    one = callback(PostResult(status_code=200))
+    one = callback(HttpResult(status_code=200))
 
     answer = bobs.client.post(f"/callbacks/{one.pk}/replay")
 
@@ -181,7 +181,7 @@ def test_a_delivered_callback_is_not_sent_again(bobs: Person, callback: Make) ->
 
 
 def test_readers_cannot_send_again(ritas: Person, callback: Make) -> None:
-    one = callback(PostResult(status_code=410))
+    one = callback(HttpResult(status_code=410))
 
     page = ritas.get(f"/callbacks/{one.pk}/")
     sent = ritas.client.post(f"/callbacks/{one.pk}/replay")
@@ -194,9 +194,9 @@ def test_readers_cannot_send_again(ritas: Person, callback: Make) -> None:
 def test_the_list_is_filtered_by_state_and_agent(
     alices: Person, callback: Make, team: Team
 ) -> None:
-    callback(PostResult(status_code=200), headline="Arrived")
-    callback(PostResult(status_code=500), headline="Waits")
-    callback(PostResult(status_code=410), headline="Stopped")
+    callback(HttpResult(status_code=200), headline="Arrived")
+    callback(HttpResult(status_code=500), headline="Waits")
+    callback(HttpResult(status_code=410), headline="Stopped")
     agent = Agent.objects.create(team=team, agent_id="writing-agent-02")
 
     assert _headlines(alices.get("/callbacks/", state="delivered")) == ["Arrived"]
@@ -231,10 +231,10 @@ def test_both_pages_take_few_queries_for_any_length(
             alices.get(path)
         return len(asked)
 
-    one = callback(PostResult(status_code=500))
+    one = callback(HttpResult(status_code=500))
     few = queries("/callbacks/")
     for _ in range(12):
-        callback(PostResult(status_code=500), PostResult(status_code=200))
+        callback(HttpResult(status_code=500), HttpResult(status_code=200))
 
     assert queries("/callbacks/") == few <= 11
     assert queries(f"/callbacks/{one.pk}/") <= 9
@@ -270,7 +270,7 @@ def test_a_member_of_two_teams_sees_the_team_of_each_callback(
     alices: Person, callback: Make, second_team: Team
 ) -> None:
     assert Membership.objects.filter(user=alices.user).count() == 2
-    one = callback(PostResult(status_code=200))
+    one = callback(HttpResult(status_code=200))
 
     assert "Garden" in text_of(alices.get("/callbacks/"))
     assert "Garden" in text_of(alices.get(f"/callbacks/{one.pk}/"))
@@ -285,7 +285,7 @@ def suspended(callback: Make, team: Team) -> FailingTarget:
     """Suspends a target after five days without a success, with two unsent answers."""
     since = timezone.now() - timedelta(days=5)
     for _ in range(2):
-        row = callback(PostResult(error="timed out"), at=since)
+        row = callback(HttpResult(error="timed out"), at=since)
     Callback.objects.update(due_at=None)
     target = FailingTarget.objects.get(host=row.host)
     target.suspended_at = timezone.now()

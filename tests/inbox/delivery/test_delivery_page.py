@@ -41,8 +41,8 @@ def test_a_delivery_is_shown_with_its_agent_and_its_texts(
 def test_a_delivery_can_be_opened_while_nothing_can_be_written(
     alices: Person, make_delivery: MakeDelivery, method: str
 ) -> None:
-    """A full disk used to stop people from reading deliveries that were already stored. The page
-    marks the delivery as read, and once an hour the session records the visit."""
+    """A full disk used to stop people from reading deliveries that were already stored, because the
+    page writes: it marks the delivery as read, and once an hour the session records the visit."""
     delivery = make_delivery()
     session = alices.client.session
     session["seen_at"] -= 2 * 3600

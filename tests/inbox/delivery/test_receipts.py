@@ -9,7 +9,7 @@ from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person
 from tests.types import Answer, MakeDelivery, SignedIn
 from wake.callbacks.attempts import claim, settle
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 from wake.models import Receipt
 from wake.proof import receipts
 
@@ -61,7 +61,7 @@ def test_it_is_not_offered_while_a_sender_can_still_give_the_callback_back(
 
     claimed = claim(at=at)
     page, download = alices.see(delivery), alices.get(path)
-    settle([(callback, PostResult(status_code=503)) for callback in claimed], at=at)
+    settle([(callback, HttpResult(status_code=503)) for callback in claimed], at=at)
     afterwards, receipt = alices.see(delivery), alices.get(path)
 
     assert path not in page.content.decode()
@@ -76,7 +76,7 @@ def test_it_is_offered_while_a_callback_is_tried_again(
     delivery = make_delivery(callback_webhook=f"https://{allowed_host}/wake")
     at = answer(delivery).responded_at
     assert at is not None
-    settle([(callback, PostResult(status_code=503)) for callback in claim(at=at)], at=at)
+    settle([(callback, HttpResult(status_code=503)) for callback in claim(at=at)], at=at)
 
     assert len(claim(at=at + timedelta(hours=1))) == 1
 

@@ -21,8 +21,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 LARGE = {"wake_delivery", "wake_response", "inbox_searchable"}
 WORDS = {"words_of_deliveries", "wake_delivery_pkey"}
 INDEXES = {
-    "/": {"inbox_of_a_team"},
-    "/?q=report": {"inbox_of_a_team"},
+    "/": {"waiting_of_a_team"},
+    "/?q=report": {"waiting_of_a_team"},
     "/history/": {"history_of_a_team"},
     "/history/?agent=many-agent-002": {"cursor_of_an_agent"},
     "/history/?by=mira": {"answers_of_a_person"},
@@ -56,7 +56,7 @@ def test_a_person_of_many_teams_costs_no_more_queries() -> None:
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's plans")
 def test_each_list_is_read_from_its_index() -> None:
     browser = filled("many", deliveries=2_000)
-    delivery_page = {waiting_delivery("many"): {"wake_delivery_pkey", "inbox_of_a_team"}}
+    delivery_page = {waiting_delivery("many"): {"wake_delivery_pkey", "waiting_of_a_team"}}
 
     for path, indexes in (INDEXES | delivery_page).items():
         nodes = [node for sql in queries(browser, path) for node in plan(sql)]

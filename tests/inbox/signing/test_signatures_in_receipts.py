@@ -22,8 +22,8 @@ from wake.proof import receipts
 from wake.proof.receipt_keys import key_set
 from wake.responses import release
 from wake.retention import erase_old
-from wake_client.receipts import verified
-from wake_client.signatures import signers
+from wake_client.proof.receipts import verified
+from wake_client.proof.signatures import signers
 
 Claims = Callable[[Delivery], dict[str, Any]]
 

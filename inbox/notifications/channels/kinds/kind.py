@@ -12,7 +12,7 @@ from django.core.mail import EmailMessage
 
 from inbox.models import Channel
 from inbox.notifications.channels.message import ChannelMessage
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 
 JSON = {"Content-Type": "application/json"}
 
@@ -54,7 +54,7 @@ class SendResult:
         return not self.problem
 
 
-def read_status(channel: Channel, outcome: PostResult) -> SendResult:
+def read_status(channel: Channel, outcome: HttpResult) -> SendResult:
     """Reads an answer by its status alone, as most kinds do."""
     if outcome.arrived:
         return SendResult()
@@ -94,7 +94,7 @@ class ChannelKind:
     check: Callable[[str], str]
     mask: Callable[[str], str]
     prepare: Callable[[Channel, ChannelMessage], ChannelPost | EmailMessage]
-    read: Callable[[Channel, PostResult], SendResult] = read_status
+    read: Callable[[Channel, HttpResult], SendResult] = read_status
     address_label: str = ""
     address_help: str = ""
     # A second field of the form, such as an access token, which is stored as the channel's secret.

@@ -27,7 +27,7 @@ from inbox.notifications.channels.kinds.slack_webhook import (
 from inbox.notifications.channels.message import ChannelMessage
 from inbox.reading import in_sight
 from pages.characters.invisible import reveal_value
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 from wake.models import Delivery, Response
 
 NAME = "slack_app"
@@ -139,7 +139,7 @@ def _to_answer(channel: Channel, message: ChannelMessage) -> Delivery | None:
     return delivery if is_same and may_answer(channel.user, delivery.team_id) else None
 
 
-def _read(channel: Channel, outcome: PostResult) -> SendResult:
+def _read(channel: Channel, outcome: HttpResult) -> SendResult:
     """Reads the body, because Slack answers 200 even if it refuses."""
     if outcome.status_code != HTTPStatus.OK:
         return read_status(channel, outcome)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -32,3 +34,16 @@ def copied(
 @pytest.fixture
 def python() -> str:
     return sys.executable
+
+
+@pytest.fixture
+def node() -> str:
+    program = shutil.which("node")
+    if not program:
+        pytest.skip("There is no node to run the program with.")
+    version = subprocess.run(
+        [program, "--version"], capture_output=True, text=True, check=True
+    ).stdout
+    if int(version.removeprefix("v").partition(".")[0]) < 18:
+        pytest.skip(f"Its fetch came with node 18; this is {version}")
+    return program

@@ -56,7 +56,13 @@ def _vscode(page: Page) -> tuple[str, str]:
     return server["url"], server["headers"]["Authorization"].replace(placeholder, key)
 
 
-@pytest.mark.parametrize("read", [_claude_code, _codex, _cursor, _vscode])
+def _gemini(page: Page) -> tuple[str, str]:
+    server = json.loads(page.texts["mcp-gemini"])["mcpServers"]["wake"]
+    key = page.environment["WAKE_API_KEY"]
+    return server["httpUrl"], server["headers"]["Authorization"].replace("$WAKE_API_KEY", key)
+
+
+@pytest.mark.parametrize("read", [_claude_code, _codex, _cursor, _vscode, _gemini])
 def test_the_instructions_for_a_coding_agent_connect_it(
     copied: Copied, read: Callable[[Page], tuple[str, str]]
 ) -> None:
@@ -77,6 +83,19 @@ def test_the_instructions_for_a_coding_agent_connect_it(
 
     assert initialized["serverInfo"]["name"] == "wake"
     assert sent["structuredContent"]["delivery_id"] == str(delivered().pk)
+
+
+@pytest.mark.parametrize("name", ["mcp-claude", "mcp-chatgpt"])
+def test_the_address_for_a_chat_app_asks_it_to_sign_in(copied: Copied, name: str) -> None:
+    page = copied()
+    listed = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    key = {"Authorization": f"Bearer {page.environment['WAKE_API_KEY']}"}
+
+    refused = [httpx.post(page.texts[name], headers=sent, json=listed) for sent in ({}, key)]
+
+    assert [response.status_code for response in refused] == [401, 401]
+    for response in refused:
+        assert "resource_metadata=" in response.headers["WWW-Authenticate"]
 
 
 @pytest.fixture
@@ -143,3 +162,35 @@ def test_a_permission_prompt_is_answered_by_a_person(
 
     decision = json.loads(finished(program))["hookSpecificOutput"]["decision"]
     assert decision == {"behavior": "allow", "updatedInput": {"command": "npm ci"}}
+
+
+ASKING_AGENT = """
+import json, pathlib, sys
+call = {"toolCallId": "1", "title": "npm publish", "rawInput": {"command": "npm publish"}}
+options = [{"optionId": "yes", "name": "Allow", "kind": "allow_once"}]
+params = {"sessionId": "s", "toolCall": call, "options": options}
+request = {"jsonrpc": "2.0", "id": 1, "method": "session/request_permission", "params": params}
+print(json.dumps(request), flush=True)
+pathlib.Path("told").write_text(sys.stdin.readline())
+"""
+
+
+def test_the_settings_of_an_editor_start_the_proxy(
+    copied: Copied, answer: Answer, wake_path: str, python: str
+) -> None:
+    """Neither the editor nor its agent is installed here. A program stands in for the agent."""
+    page = copied()
+    [login] = re.findall("wake login .* (?=once)", page.hints["acp"])
+    page.run("bash", "-euc", login, PATH=wake_path)
+    [server] = json.loads(page.texts["acp"])["agent_servers"].values()
+    proxy = server["args"][: server["args"].index("--") + 1]
+    words = [server["command"], *proxy, python, "-c", ASKING_AGENT]
+
+    # The pipe stays open, as that of an editor does.
+    editor = f"mkfifo editor; exec 3<>editor; {shlex.join(words)} <&3"
+    program = page.start("bash", "-euc", editor, PATH=wake_path, WAKE_API_KEY="")
+    answer(delivered(), "approved")
+    finished(program)
+
+    told = json.loads((page.folder / "told").read_text())
+    assert told["result"]["outcome"] == {"outcome": "selected", "optionId": "yes"}

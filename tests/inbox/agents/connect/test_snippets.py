@@ -1,9 +1,7 @@
 """The snippets of the connect page run unchanged against a server that listens.
 
-The frameworks themselves (OpenAI Agents SDK, LangChain with LangGraph, CrewAI) are not installed
-here. The tiny modules below replace them, so that the tests can import each program whole and call
-its tool. n8n and Claude Code are not installed either: the tests read their files and make their
-requests.
+n8n and Claude Code are not installed here: the tests read their files and make their requests.
+test_frameworks.py has the snippets of the adapters.
 """
 
 from __future__ import annotations
@@ -13,9 +11,6 @@ import ast
 import json
 import re
 import shlex
-import shutil
-import subprocess
-import textwrap
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,36 +36,6 @@ from wake_client.connector import cli
 EXAMPLES = Path(settings.BASE_DIR, "templates", "inbox", "agents", "connect", "snippets")
 HOSTILE = 'it\'s "$(touch x)" `y` \\ <b> \u540d\u524d {{ 1 }}'
 LANTERN = {"feedback": "The second.", "edited_json": '{"names": ["Lantern"]}'}
-STUBS = {
-    "openai-agents": {
-        "agents.py": """
-            class Agent:
-                def __init__(self, *, name, instructions, tools): ...
-            class Runner:
-                run_sync = None
-            def function_tool(function): return function
-        """
-    },
-    "langgraph": {
-        "langchain/__init__.py": "",
-        "langchain/agents.py": """
-            def create_agent(model, *, tools, system_prompt, name): return tools
-        """,
-        "langchain/tools.py": "def tool(function): return function",
-    },
-    "crewai": {
-        "crewai/__init__.py": """
-            class Agent:
-                def __init__(self, *, role, goal, backstory, tools): ...
-            class Task:
-                def __init__(self, *, description, expected_output, agent): ...
-            class Crew:
-                def __init__(self, *, agents, tasks): ...
-        """,
-        "crewai/tools.py": "def tool(name): return lambda function: function",
-    },
-}
-BUILT = {"openai-agents": "agent", "langgraph": "build('a model')", "crewai": "build()"}
 
 
 @pytest.mark.parametrize("name", ["python", "wake-client"])
@@ -84,19 +49,6 @@ def test_a_python_program_asks_and_prints_the_answer(
 
     assert finished(program).endswith("redirected The second. {'names': ['Lantern']}\n")
     assert delivered().details == {"names": ["Harbour", "Lantern"]}
-
-
-@pytest.fixture
-def node() -> str:
-    program = shutil.which("node")
-    if not program:
-        pytest.skip("There is no node to run the program with.")
-    version = subprocess.run(
-        [program, "--version"], capture_output=True, text=True, check=True
-    ).stdout
-    if int(version.removeprefix("v").partition(".")[0]) < 18:
-        pytest.skip(f"Its fetch came with node 18; this is {version}")
-    return program
 
 
 def test_a_node_program_asks_and_prints_the_answer(
@@ -322,32 +274,6 @@ def test_the_request_in_the_system_prompt_works(copied: Copied) -> None:
     assert sorted(Delivery.objects.values_list("type", flat=True)) == sorted(Delivery.Type.values)
 
 
-@pytest.mark.parametrize("name", STUBS)
-def test_the_tool_for_a_framework_asks_and_returns_the_answer(
-    copied: Copied, answer: Answer, python: str, name: str
-) -> None:
-    """Only the framework is a stub: the program and its tool are real."""
-    page = copied()
-    page.save("python", "wake_inbox.py")
-    page.save(name, "program.py")
-    for path, source in STUBS[name].items():
-        stub = Path(page.folder, path)
-        stub.parent.mkdir(exist_ok=True)
-        stub.write_text(textwrap.dedent(source))
-    asks = "program.ask_a_person('Two names are ready', 'Pick one.', 'Harbour, or Lantern.')"
-
-    program = page.start(
-        python, "-c", f"import program; assert program.{BUILT[name]}; print({asks})"
-    )
-    answer(delivered(), "redirected", **LANTERN)
-
-    assert json.loads(finished(program)) == {
-        "status": "redirected",
-        "feedback": "The second.",
-        "edited_content": {"names": ["Lantern"]},
-    }
-
-
 def test_the_command_for_a_published_agent_is_valid(
     alices: Person, agent: Agent, alice: Any
 ) -> None:
@@ -376,7 +302,7 @@ def test_the_agent_id_replaces_the_example(name: str) -> None:
     # The key alone says which agent calls over MCP.
     ids = {json.dumps(HOSTILE, ensure_ascii=False), shlex.quote(HOSTILE)}
     assert any(id in text for id in ids) or name.startswith("mcp-")
-    assert "https://inbox.example.org" in text or name in STUBS
+    assert "https://inbox.example.org" in text
 
 
 def test_a_prompt_that_lets_a_model_proceed_says_when_it_waits() -> None:
@@ -388,7 +314,7 @@ def test_a_prompt_that_lets_a_model_proceed_says_when_it_waits() -> None:
     assert [text for text in proceeding if "hold" not in text] == []
 
 
-@pytest.mark.parametrize("name", ["python", "wake-client", *STUBS])
+@pytest.mark.parametrize("name", ["python", "wake-client"])
 def test_python_reads_the_agent_id_unchanged(name: str) -> None:
     example = (EXAMPLES / f"{name}.txt").read_text()
 

@@ -152,6 +152,12 @@ def test_a_key_is_shown_once_and_delivers(alices: Person, agent: Agent, mode: st
     assert text not in page.content.decode()
 
 
+def test_a_key_comes_with_the_command_that_sets_it(alices: Person, agent: Agent) -> None:
+    page = issue(alices, agent)
+
+    assert f"export WAKE_API_KEY={text_shown(page)}" in text_of(page)
+
+
 def test_the_same_form_sent_again_makes_no_second_key(alices: Person, agent: Agent) -> None:
     version = credential_version.current(agent)
     issue(alices, agent, version=version)

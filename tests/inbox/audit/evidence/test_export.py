@@ -24,7 +24,7 @@ from tests.wake.claims.test_claims import Question
 from wake import outcomes, retention
 from wake.models import Delivery, Retention
 from wake.responses import release_due, respond
-from wake_client.receipts import check_answer, check_content, verified
+from wake_client.proof.receipts import check_answer, check_content, verified
 
 pytestmark = pytest.mark.django_db
 

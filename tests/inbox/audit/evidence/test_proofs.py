@@ -13,7 +13,7 @@ from database.clock import database_now
 from inbox.audit.evidence.receipt_files import DAMAGED_LOG
 from tests.inbox.audit.evidence.opened import evidence_of
 from tests.wake.claims.test_claims import Question
-from wake_client.verdicts import judge
+from wake_client.proof.verdicts import judge
 
 pytestmark = pytest.mark.django_db
 PROOF = "proof that the receipt is in the log"

@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 
 from accounts.access import members
-from accounts.audit import person
+from accounts.audit import SYSTEM, person
 from accounts.models import AuditEvent, Membership, Team, User
+from accounts.people import deactivation
 from accounts.teams import teams
 from database.clock import database_now
 from inbox.audit.evidence.roles import roles_of
@@ -31,6 +32,20 @@ def test_a_role_counts_from_the_change_until_the_next(team: Team, alice: User, b
     roles = roles_of(team, until=after)
 
     assert [roles.at(pk, at) for at in (before, as_reader, after)] == ["reviewer", "reader", ""]
+
+
+def test_a_deactivated_person_has_no_role_until_they_are_back(team: Team, bob: User) -> None:
+    before = database_now()
+    deactivation.deactivate(bob, by=SYSTEM, at=before)
+    while_away = database_now()
+    assert roles_of(team, until=while_away).at(str(bob.pk), while_away) == ""
+    deactivation.reactivate(bob, by=SYSTEM, at=while_away)
+    after = database_now()
+
+    roles = roles_of(team, until=after + timedelta(seconds=1))
+
+    at = (before - timedelta(seconds=1), before, while_away, after)
+    assert [roles.at(str(bob.pk), each) for each in at] == ["reviewer", "", "reviewer", "reviewer"]
 
 
 def test_a_hand_over_changes_two_roles(team: Team, alice: User, bob: User) -> None:

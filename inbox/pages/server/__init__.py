@@ -1,0 +1,1 @@
+"""Shows operators whether the server is well, and what to do if not."""
