@@ -10,6 +10,11 @@ SELECT format('CREATE ROLE %I', :'role')
  WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = :'role') \gexec
 ALTER ROLE :"role" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS
   PASSWORD :'password';
+-- Sets the limits of each connection (database/postgresql/bounded_connections.py). Wake passes the same settings
+-- itself, except behind a transaction pooler, which cannot pass them on.
+SELECT format('ALTER ROLE %I IN DATABASE %I SET %I = %L', :'role', current_database(), name, value)
+  FROM (VALUES ('statement_timeout', '10s'), ('lock_timeout', '5s'), ('jit', 'off'),
+               ('max_parallel_workers_per_gather', '0')) AS limits (name, value) \gexec
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 GRANT USAGE ON SCHEMA public TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO :"role";
