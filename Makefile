@@ -3,10 +3,11 @@
 PYTHON = python3 python3.14 python3.13 python3.12 python3.11 python
 VENV = .venv
 BIN = $(VENV)/bin
+DOCS = .venv-docs
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run demo test system coverage soak check bench figures pictures fmt lock audit sbom
+.PHONY: help run demo test system peers coverage soak check bench conformance docs figures golden pictures fmt lock audit sbom
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-16s%s\n", $$1, $$2 }'
@@ -23,6 +24,9 @@ test: $(VENV)/.installed-dev ## runs the tests, on SQLite and, if it answers, on
 
 system: $(VENV)/.installed-dev ## runs the tests that run whole servers, proxies or official SDKs
 	@$(BIN)/python -m tests.suite system
+
+peers: $(VENV)/.installed-dev ## runs the tests that install agent frameworks
+	@$(BIN)/python -m tests.suite peers
 
 coverage: $(VENV)/.installed-dev ## measures how much of accounts, database, pages and wake their own tests reach
 	@$(BIN)/python -m tests.suite coverage
@@ -49,12 +53,23 @@ check: $(VENV)/.installed-dev ## checks format, lint, types, imports, migrations
 bench: $(VENV)/.installed-dev ## compares deliveries, polls and sweeps with a lean server and PostgreSQL alone
 	@$(BIN)/python -m bench
 
+docs: $(VENV)/.installed $(DOCS)/.installed ## builds the documentation, which a server serves at /docs/ from its next start
+	@WAKE_DATA=$(DOCS)/data $(BIN)/python manage.py spectacular \
+		--format openapi-json --file $(DOCS)/openapi.json
+	@$(DOCS)/bin/python docs/site/build.py $(DOCS)/openapi.json built-docs
+
 # The second command writes the lists of files, which come from requests that a test traces on
 # PostgreSQL.
+conformance: $(VENV)/.installed-dev ## judges this server by its protocol, and writes docs/conformance.md
+	@WAKE_WRITE_CONFORMANCE=1 $(BIN)/python -m pytest --quiet tests/check/test_own_server.py
+
 figures: $(VENV)/.installed-dev ## measures the code, for docs/architecture.md
 	@$(BIN)/python tests/architecture/figures.py
 	@DATABASE_URL=$${DATABASE_URL:-postgresql://postgres@127.0.0.1:5432/} WAKE_WRITE_FIGURES=1 \
 		$(BIN)/python -m pytest --quiet tests/architecture/test_flows.py
+
+golden: $(VENV)/.installed-dev ## renders the golden files of the Helm chart again
+	@WAKE_WRITE_GOLDEN=1 $(BIN)/python -m pytest --quiet tests/deploy/test_helm.py
 
 pictures: $(VENV)/.installed-dev ## takes the pictures of the README again, in Chromium
 	@$(BIN)/python -m tests.pictures
@@ -70,12 +85,21 @@ sbom: $(VENV)/.installed-dev ## lists the locked dependencies in sbom.cdx.json (
 	@$(BIN)/cyclonedx-py requirements requirements-image.lock --pyproject pyproject.toml --output-reproducible --of JSON --output-file sbom.cdx.json
 
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
-	--generate-hashes --no-strip-extras --no-header --no-annotate pyproject.toml
+	--generate-hashes --no-strip-extras --no-header --no-annotate
 
-lock: $(VENV)/.installed-dev ## rewrites the lock files from pyproject.toml
-	$(LOCK) --output-file requirements.lock
-	$(LOCK) --extra timestamps --constraint requirements.lock --output-file requirements-image.lock
-	$(LOCK) --group dev --constraint requirements.lock --output-file requirements-dev.lock
+lock: $(VENV)/.installed-dev ## rewrites the lock files from pyproject.toml, and that of the documentation
+	$(LOCK) pyproject.toml --output-file requirements.lock
+	$(LOCK) pyproject.toml --extra otel --extra scim --extra sentry --extra timestamps --constraint requirements.lock --output-file requirements-image.lock
+	$(LOCK) pyproject.toml --group dev --constraint requirements.lock --output-file requirements-dev.lock
+	$(BIN)/python deploy/locks.py requirements-image.lock requirements-dev.lock
+	$(LOCK) docs/site/requirements.in --output-file docs/site/requirements.lock
+
+# An environment of its own, so that the others have no generator of pages.
+$(DOCS)/.installed: docs/site/requirements.lock $(VENV)/.installed
+	@$(BIN)/python -m venv --clear $(DOCS)
+	@echo "Installing from $<; this happens again only when it changes."
+	@$(DOCS)/bin/python -m pip install --quiet --require-hashes --requirement $<
+	@touch $@
 
 $(VENV)/.installed: requirements.lock
 $(VENV)/.installed-dev: requirements-dev.lock
