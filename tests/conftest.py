@@ -37,20 +37,29 @@ hypothesis.settings.load_profile("wake")
 # tests.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
-# The collector is off until all tests are collected. Imported modules are never freed, and the
-# collector took a fifth of the collection time to look at them again and again.
+# Python's garbage collector is off until pytest has found all tests. Imported modules are never
+# freed, and looking at them again and again took a fifth of that time.
 gc.disable()
 
 # The tests of each folder share something that takes seconds to make: a running server, or the
 # parsed code.
 TOGETHER = ("tests/relay/conformance/", "tests/stress/faults/", "tests/architecture/")
+# Most tests of these files take a minute or more, so each runs where there is room.
+APART = (
+    "tests/browser/every_page/test_buttons.py",
+    "tests/client/adapters/test_frameworks.py",
+    "tests/client/recipes/test_recipes.py",
+)
 
 
 class ByFile(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
     """Hands out the files of tests in the order of the collection, each to the next worker that has
-    little left to do."""
+    little left to do. Some folders stay together, and the tests of some files are handed out one
+    by one."""
 
     def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(APART):
+            return nodeid
         folder = next((name for name in TOGETHER if nodeid.startswith(name)), "")
         return folder or nodeid.partition("::")[0]
 
@@ -68,7 +77,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 # These tests look at pages, or run clients against a server. The queries behind those pages and
 # requests have tests of their own, which run on both databases. tests/browser marks its own tests.
-ON_ONE_DATABASE = ("tests/client/", "tests/integrity/", "tests/inbox/rendering/")
+ON_ONE_DATABASE = ("tests/check/", "tests/client/", "tests/integrity/", "tests/inbox/rendering/")
 
 
 def _has_the_database(item: pytest.Item) -> bool:
@@ -87,7 +96,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
         if is_without or item.nodeid.startswith(ON_ONE_DATABASE):
             item.add_marker(pytest.mark.once)
     yield
-    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("slow", "system"))))
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("slow", "system", "peers"))))
 
 
 def pytest_collection_finish() -> None:

@@ -23,14 +23,17 @@ DATABASES["default"]["TEST"] = {
     if os.environ.get("DATABASE_URL")
     else str(WAKE_DATA / "test.sqlite3")
 }
-if os.environ.get("DATABASE_URL"):
+if "options" in DATABASES["default"].get("OPTIONS", {}):
     # On a busy machine, creating and dropping a database may take longer than the time limit of a
     # request. The data need not survive the server, so a commit does not wait for the disk.
     DATABASES["default"]["OPTIONS"]["options"] += (
         " -c statement_timeout=60000 -c synchronous_commit=off"
     )
+if "DIRECT" in DATABASES["default"]:
+    DATABASES["default"]["DIRECT"]["NAME"] = DATABASES["default"]["TEST"]["NAME"]
 # pytest-django's live server finds static files by their own names, not by hashed ones.
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 WHITENOISE_AUTOREFRESH = WHITENOISE_USE_FINDERS = True
+WAKE_DOCUMENTATION = WAKE_DATA / "built-docs"  # only tests of the documentation build it

@@ -1,10 +1,13 @@
-"""Runs the tests for `make test` and `make system`, and measures them for `make coverage`.
+"""Runs the tests for `make test`, `make system` and `make peers`, and measures them for `make
+coverage`.
 
-`make test` runs all tests except tests that are marked `system` (pyproject.toml), first on SQLite,
-then on PostgreSQL if it answers. `make system` runs the tests that are marked `system` in the same
-way. Tests marked `once` run only on the last of the databases. On the other databases,
-tests/stress/hostile runs a fifth of its generated examples. With CI=true, a database or a broker
-that does not answer is a failure.
+`make test` runs all tests on PostgreSQL, or on SQLite if no PostgreSQL answers, except tests that
+are marked `system` or `peers` (pyproject.toml). `make system` runs the tests that are marked
+`system` in the same way. If PostgreSQL answers, `make system` also runs both kinds on SQLite,
+except tests that are marked `once`, because a second database would show nothing new. On SQLite,
+tests/stress/hostile then runs a fifth of its generated examples. `make peers` runs the tests that
+are marked `peers`, on one database. With CI=true, a database or a broker that does not answer is a
+failure.
 
 `make coverage` is a run of its own, because measuring makes every test slower. It runs the tests of
 the packages for which pyproject.toml promises a minimum, of both kinds. It runs them on PostgreSQL,
@@ -32,8 +35,9 @@ AT_ONCE = min((os.cpu_count() or 1) + 2, 4)
 MEASURED = ("--cov", "--cov-report=", "--cov-fail-under=0")
 # These are the tests of the packages that coverage counts, and of the documents.
 COUNTED = tuple(f"tests/{name}" for name in ("accounts", "database", "pages", "spec", "wake"))
-# These are the marks of the tests that a target runs.
-KINDS = {"test": "not system", "system": "system"}
+# These are the marks of the tests that a target runs on its own database, and on SQLite besides.
+KINDS = {"test": "not system and not peers", "system": "system", "peers": "peers"}
+ON_SQLITE_TOO = {"system": "not once and not peers"}
 FEWER_EXAMPLES = {"WAKE_TEST_FEWER_EXAMPLES": "1"}
 SUMMARY = re.compile(r"=.* (passed|failed|errors?|no tests ran)\b.* in .*=")
 
@@ -43,28 +47,28 @@ def main(target: str) -> int:
 
 
 def _test(target: str) -> int:
-    began, kind = time.monotonic(), KINDS[target]
+    began = time.monotonic()
     url, redis = _postgresql(), _redis()
     missing = [name for name, found in {"PostgreSQL": url, "Redis": redis}.items() if not found]
-    databases = {"SQLite": ""} | ({"PostgreSQL": url} if url else {})
-    *others, last = databases
-    results = {
-        name: _run(name, url, "-m", f"{kind} and not once", **FEWER_EXAMPLES)
-        if name in others
-        else _run(name, url, "-m", kind)
-        for name, url in databases.items()
-    }
-    recap = [
-        *(f"{name}: {summary}" for name, (_, summary) in results.items()),
-        *(f"Tests marked `once` ran on {last} only, not on {name}." for name in others),
-        *(f"Of generated examples {name} got a fifth, and {last} all." for name in others),
-        *(f"{name} does not answer, so its part was not run." for name in missing),
-        f"It took {(time.monotonic() - began) / 60:.1f} minutes.",
-    ]
+    results = {}
+    is_on_both = bool(url) and target in ON_SQLITE_TOO
+    if is_on_both:
+        results["SQLite"] = _run("SQLite", "", "-m", ON_SQLITE_TOO[target], **FEWER_EXAMPLES)
+    name = "PostgreSQL" if url else "SQLite"
+    results[name] = _run(name, url, "-m", KINDS[target])
+    recap = [f"{name}: {summary}" for name, (_, summary) in results.items()]
+    if is_on_both:
+        recap += [
+            "Tests marked `once` ran on PostgreSQL only.",
+            "Of generated examples SQLite got a fifth, and PostgreSQL all.",
+        ]
+    recap += [f"{name} does not answer, so its part was not run." for name in missing]
+    recap.append(f"It took {(time.monotonic() - began) / 60:.1f} minutes.")
     if target == "test":
         recap.append(
-            "Left out: whole servers, proxies, official SDKs, old databases, and the accessibility"
-            " of every page. Run `make system`."
+            "Left out: the second database, whole servers, proxies, official SDKs, old databases,"
+            " and the accessibility of every page (`make system`), and agent frameworks (`make"
+            " peers`)."
         )
     _say("", *recap)
     is_ci = os.environ.get("CI", "").lower() in {"1", "true", "yes"}

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from tests.architecture.sources import (
+    CHECK,
     CLIENT,
     DOCUMENTS,
     ROOT,
@@ -72,8 +73,8 @@ def _prose(path: Path) -> Iterator[tuple[int, str]]:
 
 def readable_files() -> list[Path]:
     """Returns everything that a person reads: code, tests, pages, mails and documents."""
-    client = sorted(CLIENT.rglob("*.py"))
-    return [*SOURCES, *client, *TESTS, *TEMPLATES, *DOCUMENTS]
+    packages = sorted([*CLIENT.rglob("*.py"), *CHECK.rglob("*.py")])
+    return [*SOURCES, *packages, *TESTS, *TEMPLATES, *DOCUMENTS]
 
 
 def dead_names() -> list[str]:

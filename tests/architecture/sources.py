@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent.parent.parent
 APPS = ["pages", "accounts", "wake", "inbox", "relay"]  # each app may import the apps before it
 PACKAGES = ["database", *APPS]
 CLIENT = ROOT / "client" / "wake_client"
+CHECK = ROOT / "check" / "wake_check"
 SOURCES = sorted(
     path
     for package in PACKAGES
@@ -25,13 +26,20 @@ OTHER_CODE = sorted(
     [
         *(ROOT / "static").rglob("*.js"),
         *(ROOT / "static").rglob("*.css"),
-        *(ROOT / "deploy").iterdir(),
+        *(path for path in (ROOT / "deploy").rglob("*") if path.is_file()),
         *(ROOT / "bench").rglob("*.py"),
+        *(path for path in (ROOT / "docs/site").iterdir() if path.suffix in {".py", ".toml"}),
         *(ROOT / file for file in ("Makefile", "Dockerfile", "manage.py", "pyproject.toml")),
         *(ROOT / file for file in (".env.example", "docker-compose.yml")),
     ]
 )
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "client/README.md"])
+DOCUMENTS = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / folder / "README.md" for folder in ("check", "client")),
+    ]
+)
 
 
 def name(path: Path) -> str:

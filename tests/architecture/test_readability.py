@@ -13,9 +13,10 @@ from tests.architecture.sources import DOCUMENTS, SOURCES, name
 pytestmark = pytest.mark.once
 
 MAX_ENTRIES = 15
-# These directories may have so many entries, and no more. docs/decisions/0060 gives the reasons for
-# two of them.
+# These directories may have so many entries, and no more. docs/decisions/0060 and 0090 give the
+# reasons for three of them.
 CROWDED = {
+    "accounts": 16,
     "inbox": 23,
     "relay": 17,
     "relay/tasks": 16,

@@ -157,8 +157,19 @@ ELSEWHERE = {
     "0077": "no number: the destinations are those of one server's settings",
     "0078": "no number: what browsers show a person decides it",
     "0080": "no number: what people ask to see, and what other servers quote, decides it",
+    "0082": "tests/check/test_kit.py",
+    "0084": "no number: what the clients of vendors do decides it",
+    "0093": "no number: the size of one team, and what engines can do, decide it",
+    "0085": "no number: what the pooler in use passes on decides it",
+    "0086": "`python -m bench metrics`",
+    "0087": "no number: what clients can read decides it",
+    "0083": "`python -m bench claims`: claims, outcomes and receipts, in times of a poll",
+    "0081": "no number: the releases of Zensical, and tests/browser/documentation",
     "0075": "no number: a log that has every receipt comes with a decision of its own",
+    "0089": "tests/database/test_turns.py",
     "0076": "`python -m bench log`: a sweep of 1,000 events, and proofs",
+    "0090": "no number: the companies whose people share a server decide it",
+    "0091": "no number: whether the package follows Helm's next version decides it",
 }
 
 

@@ -24,9 +24,17 @@ ANY = {
 # Some of these pages need an earlier action in the same session, which test_accessibility does
 # first. The others need the link in a mail, which tests/browser/people/test_sign_in.py opens.
 AFTER_AN_ACT = {"batch-result", "reset-password"}
+# Clients send people to these pages with a request (tests/browser/clients).
+SENT_BY_CLIENTS = {"authorize"}
 # Scripts request the first two addresses, which return only parts of a page. Programs request the
-# others, which return the public log.
-NOT_FOR_PEOPLE = {"connect-updates", "delivery-updates", "log-checkpoint", "log-tile"}
+# others, which return the public log, the metadata and the endpoints of OAuth, and SCIM.
+NOT_FOR_PEOPLE = {
+    *("connect-updates", "delivery-updates", "log-checkpoint", "log-tile"),
+    *("authorization-server", "protected-resource", "token", "revoke-token", "dcr-register"),
+    "dcr-register-management",
+    "device-codes",
+    *("scim", "scim-resource"),
+}
 NO_PAGE = {HTTPStatus.FOUND, HTTPStatus.SEE_OTHER, HTTPStatus.NO_CONTENT}
 
 
@@ -36,7 +44,7 @@ def pages(world: World, user: User) -> dict[str, str]:
     client.force_login(user)
     addresses = {}
     for pattern in page_patterns():
-        if pattern.name in NOT_FOR_PEOPLE:
+        if pattern.name in NOT_FOR_PEOPLE | SENT_BY_CLIENTS:
             continue
         path = _path(pattern, as_fields(world), client)
         if path and _is_page(client.get(path)):

@@ -41,7 +41,9 @@ PROMISES = {
     "the palette goes anywhere": "palette::it_goes_to_a_page_by_a_few_letters",
     "an agent's health leads to its section": ("agents::what_needs_attention_leads_to_its_section"),
     "charts have a name and a table": "agents::the_charts_have_a_name_and_are_accessible",
-    "the first delivery ends the wait": "connect::the_first_delivery_replaces_the_waiting_line",
+    "the first delivery ends the wait": (
+        "connect::requests_and_the_first_delivery_replace_the_waiting_line"
+    ),
     "signing in takes the browser's time zone": (
         "agents::signing_in_takes_the_time_zone_of_the_browser"
     ),

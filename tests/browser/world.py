@@ -16,7 +16,17 @@ from accounts.access.key_texts import digest_of, new_text
 from accounts.agents import aliases, gates
 from accounts.agents.keys import mint, revoke
 from accounts.audit import SYSTEM, person
-from accounts.models import AddressChange, Agent, ApiKey, AuditEvent, Membership, Passkey, User
+from accounts.models import (
+    AddressChange,
+    Agent,
+    ApiKey,
+    AuditEvent,
+    Membership,
+    OAuthGrant,
+    Passkey,
+    User,
+)
+from accounts.oauth import grants, policies
 from accounts.sign_in.addresses import changes as address_changes
 from inbox.models import Channel, NotificationRule, SavedReply
 from inbox.reading import snoozes
@@ -27,6 +37,7 @@ from relay.protocol.dialects import Incoming
 from relay.tasks import sending
 from tests.fixtures.answering_rules import answering_terms
 from tests.fixtures.authenticator import Authenticator
+from tests.fixtures.clients import connected
 from tests.fixtures.rules import terms_with
 from tests.types import Answer, MakeDelivery
 from tests.wake.blobs.drawing import drawn
@@ -36,9 +47,18 @@ from wake.answering import rules as answering_rules
 from wake.assignment import rules
 from wake.blobs.uploads import upload
 from wake.callbacks.attempts import settle
-from wake.callbacks.http_client import PostResult
+from wake.callbacks.http_client import HttpResult
 from wake.claims import Claimant
-from wake.models import AnsweringRule, Callback, Delivery, Rule, Trial, UploadedBlob
+from wake.models import (
+    AnsweringRule,
+    Callback,
+    Delivery,
+    Rule,
+    ServerSample,
+    Trial,
+    UploadedBlob,
+)
+from wake.server.metrics import samples
 
 REPORT = (
     "# Report\n\nTen **competitors**, see [the sheet](https://sheets.example.com/1).\n\n"
@@ -95,6 +115,7 @@ class World:
     channel: Channel
     blob: UploadedBlob
     passkey: Passkey
+    grant: OAuthGrant
     confirming: str
     undoing: str
 
@@ -105,6 +126,7 @@ class World:
 def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: User) -> World:
     now = timezone.now()
     agent = key.agent
+    _operate(alice, at=now)
     task = _asked(agent, at=now)
     _gates(agent, at=now)
     aliases.grant(agent, f"{'w' * 127}*", by=SYSTEM)
@@ -144,6 +166,7 @@ def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: 
         _channel(agent, at=now),
         blob,
         _passkey(alice),
+        _clients(agent, alice, at=now),
         confirming=address_changes.renew_link(change),
         undoing=_changed_address(bob, at=now),
     )
@@ -164,6 +187,26 @@ def _channel(agent: Agent, *, at: datetime) -> Channel:
     )
     NotificationRule.objects.create(channel=channel, events=["question", "alert"], since=at)
     return channel
+
+
+def _operate(alice: User, *, at: datetime) -> None:
+    """Lets Alice open the page of operators, with charts of two hours and a gap."""
+    alice.is_staff = True
+    alice.save(update_fields=["is_staff"])
+    now = samples.beginning(at)
+    ServerSample.objects.bulk_create(
+        ServerSample(
+            at=now - number * samples.INTERVAL,
+            deliveries=1_000 - number**2,
+            responses=900 - number**2,
+            pending_deliveries=40 + number % 7,
+            waiting_callbacks=number % 5,
+            suspended_callbacks=2,
+            seconds_overdue=number / 3,
+        )
+        for number in range(24)
+        if number not in {9, 10}
+    )
 
 
 def _passkey(alice: User) -> Passkey:
@@ -217,6 +260,14 @@ def _gates(agent: Agent, *, at: datetime) -> None:
     old, _ = gates.issue(agent.team, name="w" * 80, agents=[agent], by=SYSTEM, at=at)
     gates.revoke(old, by=SYSTEM, at=at)
     gates.issue(agent.team, name="Refund service", agents=[agent], by=SYSTEM, at=timezone.now())
+
+
+def _clients(agent: Agent, alice: User, *, at: datetime) -> OAuthGrant:
+    """Connects a client that was ended, and one that works, with the longest names and hosts."""
+    name, host = "w" * 80, f"{'w' * 63}.{'w' * 63}.example.com"
+    grants.end(connected(agent, alice, at=at), by=SYSTEM, at=at)
+    policies.change(agent.team, who="owners", hosts=[host, "localhost"], by=person(alice), at=at)
+    return connected(agent, alice, name=name, host=host, ends_at=at + timedelta(days=90))
 
 
 def _asked(agent: Agent, *, at: datetime) -> Task:
@@ -323,7 +374,7 @@ def _callback(make: MakeDelivery, answer: Answer) -> Callback:
     callback = Callback.objects.get(response=answer(delivery))
     callback.tries, callback.lease = 1, uuid4()
     callback.save(update_fields=["tries", "lease"])
-    settle([(callback, PostResult(status_code=500))], at=timezone.now())
+    settle([(callback, HttpResult(status_code=500))], at=timezone.now())
     return callback
 
 
@@ -350,6 +401,9 @@ def as_fields(world: World) -> dict[str, Any]:
         "agent-key-new": {"pk": world.agent.pk},
         "agent-key-rotate": {"pk": world.agent.pk, "key": world.key.pk},
         "agent-key-revoke": {"pk": world.agent.pk, "key": world.key.pk},
+        "agent-client-end": {"pk": world.agent.pk, "client": world.grant.pk},
+        "settings-client-end": {"pk": world.grant.pk},
+        "settings-client-policy": team,
         "settings-gate-new": team,
         "settings-team-signatures": team,
         "settings-gate-revoke": {**team, "pk": world.agent.team.gates.latest("created_at").pk},

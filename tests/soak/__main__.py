@@ -28,7 +28,7 @@ django.setup()
 # The library httpx would log a line for each of many thousand requests.
 logging.getLogger("httpx").setLevel(logging.WARNING)
 
-from tests.soak import drain, kills, load  # noqa: E402 - they import models
+from tests.soak import drain, kills, load, pooled  # noqa: E402 - they import models
 
 HOSTILE = "tests/stress/hostile"
 # These are the numbers of examples of each test: six tests make 5,100 requests from the OpenAPI,
@@ -55,6 +55,7 @@ def fuzz(folder: Path) -> list[str]:
 
 SCENARIOS: dict[str, Callable[[Path], list[str]]] = {
     "load": load.run,
+    "pooled": pooled.run,
     "kills": kills.run,
     "drain": drain.run,
     "fuzz": fuzz,

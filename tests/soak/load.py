@@ -58,9 +58,16 @@ class Soak:
 
 
 def run(folder: Path) -> list[str]:
+    return run_on(Site, folder, _break_things)
+
+
+def run_on(
+    kind: Callable[..., Site], folder: Path, break_things: Callable[[Soak], None]
+) -> list[str]:
+    """Loads a site of this kind until `break_things` ends."""
     roles.allow_open_files()
     postgres, redis = Postgres(), RedisServer()
-    site = Site(folder, redis_url=redis.url, server=postgres.url, hold_seconds=1)
+    site = kind(folder, redis_url=redis.url, server=postgres.url, hold_seconds=1)
     receiver = Receiver()
     try:
         keys = site.run(SET_UP.format(agents=AGENTS, port=receiver.port))
@@ -69,7 +76,7 @@ def run(folder: Path) -> list[str]:
         site.start_beat()
         soak = Soak(site, postgres, redis, web, Ledger([receiver]))
         with _supervised(soak):
-            _all(soak, keys)
+            _all(soak, keys, break_things)
             return _judge(soak, keys)
     finally:
         receiver.stop()
@@ -108,10 +115,10 @@ def _supervised(soak: Soak) -> Iterator[None]:
         supervisor.join()
 
 
-def _all(soak: Soak, keys: list[str]) -> None:
+def _all(soak: Soak, keys: list[str], break_things: Callable[[Soak], None]) -> None:
     def until_the_end() -> None:
         try:
-            _break_things(soak)
+            break_things(soak)
         finally:
             soak.finished.set()
 
@@ -196,13 +203,13 @@ def _break_things(soak: Soak) -> None:
     share = SECONDS / len(FAULTS)
     for name, fault in FAULTS.items():
         time.sleep(max(0.0, share - OUTAGE_SECONDS))
-        with _recorded(soak, name):
+        with recorded(soak, name):
             fault(soak)
     time.sleep(share)
 
 
 @contextmanager
-def _recorded(soak: Soak, name: str) -> Iterator[None]:
+def recorded(soak: Soak, name: str) -> Iterator[None]:
     began = time.time()
     yield
     soak.faults.append((name, began, time.time()))

@@ -55,6 +55,20 @@ def test_it_describes_the_endpoints_once_each(openapi: dict[str, Any]) -> None:
     }
 
 
+def test_it_names_the_keys_of_each_endpoint(openapi: dict[str, Any]) -> None:
+    keys = {
+        f"{method} {path}": [scheme for one in operation.get("security", []) for scheme in one]
+        for path, methods in openapi["paths"].items()
+        for method, operation in methods.items()
+    }
+
+    for of_gates in ("claim/{delivery_id}", "receipt/{delivery_id}"):
+        assert keys.pop(f"get /wake/v1/{of_gates}") == ["gate_or_key"]
+    assert keys.pop("post /wake/v1/claim/{delivery_id}") == ["gate_or_key"]
+    assert keys.pop("get /wake/v1") == []
+    assert {name for name, schemes in keys.items() if schemes != ["key"]} == set()
+
+
 def test_it_describes_every_status_code_of_the_table(openapi: dict[str, Any]) -> None:
     def codes(path: str, method: str) -> set[str]:
         return set(openapi["paths"][path][method]["responses"])

@@ -35,6 +35,7 @@ ROOMS: dict[str, Callable[[TeamData], Any]] = {
     "agents/<uuid:pk>": lambda data: data.agent.pk,
     "agents/<uuid:pk>/callers/<uuid:key>": lambda data: (data.agent.pk, data.caller_key.pk),
     "agents/<uuid:pk>/keys/<uuid:key>": lambda data: (data.agent.pk, data.key.pk),
+    "agents/<uuid:pk>/clients/<uuid:client>": lambda data: (data.agent.pk, data.grant.pk),
     "agents/<uuid:pk>/aliases/<int:alias>": lambda data: (data.agent.pk, data.claim.pk),
     "batch/<uuid:pk>": lambda data: data.batch,
     "callbacks/<uuid:pk>": lambda data: data.callback.pk,
@@ -58,6 +59,8 @@ ROOMS: dict[str, Callable[[TeamData], Any]] = {
     "settings/notifications/<uuid:pk>": lambda data: data.channel.pk,
     "settings/notifications/teams/<slug:slug>": lambda data: data.team.slug,
     "settings/security/passkeys/<uuid:pk>": lambda data: data.passkey.pk,
+    "settings/security/clients/<uuid:pk>": lambda data: data.grant.pk,
+    "settings/clients/<slug:slug>": lambda data: data.team.slug,
     "settings/rules/<slug:slug>": lambda data: data.team.slug,
     "settings/rules/<slug:slug>/<uuid:pk>": lambda data: (data.team.slug, data.rule.pk),
     "settings/rules/<slug:slug>/answering/<uuid:pk>": lambda data: (
@@ -90,6 +93,7 @@ ROOMS: dict[str, Callable[[TeamData], Any]] = {
         data.key.pk,
     ),
     "admin/accounts/gate/<uuid:gate_id>": lambda data: data.gate.pk,
+    "admin/accounts/oauthgrant/<uuid:grant_id>": lambda data: data.grant.pk,
     "admin/accounts/user/<id>": lambda data: data.owner.pk,
     "admin/r/<path:content_type_id>/<path:object_id>": lambda data: ("1", data.team.pk),
 }
@@ -97,8 +101,10 @@ ROOMS: dict[str, Callable[[TeamData], Any]] = {
 # stream, which is empty without a sign-in.
 PUBLIC = ("login/", "logout/", "live", "manifest.webmanifest", "offline/", "service-worker.js")
 # The links in mails, and the link to a file of a task, are secrets of their own, and belong to no
-# team.
+# team. A client's registration has a token of its own.
 OF_NO_TEAM = {
+    "oauth/register/<str:client_id>",
+    "scim/v2/<path:path>",
     "login/reset/<str:uidb64>/<str:token>",
     "login/address/<str:token>",
     "settings/address/<str:token>",
@@ -124,7 +130,10 @@ class Address:
     @property
     def is_protocol(self) -> bool:
         names = ("wake", "^wake", "mcp", "@", "connect", ".well-known", "artifacts", "log/")
-        return self.route.startswith((*names, "healthz", "readyz", "csp-reports", "slack"))
+        oauth = ("oauth/token", "oauth/revoke", "oauth/register", "oauth/device")
+        return self.route.startswith(
+            (*names, *oauth, "healthz", "readyz", "csp-reports", "slack", "scim")
+        )
 
     def path_in(self, data: TeamData) -> str:
         return self._with(iter(self._ids(data)))

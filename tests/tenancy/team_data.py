@@ -20,10 +20,13 @@ from accounts.models import (
     AuditEvent,
     CheckpointSending,
     ClaimedId,
+    DirectoryAccount,
+    DirectoryGroup,
     Gate,
     Invitation,
     LogCheckpoint,
     Membership,
+    OAuthGrant,
     Passkey,
     Team,
     User,
@@ -37,6 +40,7 @@ from relay.protocol.dialects import Incoming
 from relay.tasks import sending
 from tests.fixtures.answering_rules import answering_terms
 from tests.fixtures.authenticator import Authenticator
+from tests.fixtures.clients import connected
 from tests.fixtures.rules import terms_with
 from tests.inbox.person import Person
 from tests.wake.blobs.drawing import drawn
@@ -91,8 +95,11 @@ class TeamData:
     channel: Channel
     passkey: Passkey
     gate: Gate
+    grant: OAuthGrant
     checkpoint: LogCheckpoint
     sending: CheckpointSending
+    account: DirectoryAccount
+    group: DirectoryGroup
 
     def row_of(self, model: type[Model]) -> Any:
         """Returns the id of the object of this model, for the admin."""
@@ -170,7 +177,8 @@ def build(team: Team, *, words: str) -> TeamData:
         words, team, owner, agent, key, text, delivery, response, callback, attempt, target, host,
         saved_reply, comment, event, batch, caller_key, claim, card, task, membership, invitation,
         rule, answering_rule, blob, _channel(team, words), _passkey(owner, words),
-        _gate(agent, words), *_checkpoint(team),
+        _gate(agent, words), connected(agent, owner, name=f"{words} client"), *_checkpoint(team),
+        *_directory(owner, words),
     )  # fmt: skip
 
 
@@ -185,6 +193,13 @@ def _checkpoint(team: Team) -> tuple[LogCheckpoint, CheckpointSending]:
         size=team.pk, root="0" * 64, note="A note.", made_at=timezone.now()
     )
     return checkpoint, checkpoint.sendings.create(kind=CheckpointSending.Kind.GIT)
+
+
+def _directory(owner: User, words: str) -> tuple[DirectoryAccount, DirectoryGroup]:
+    account = DirectoryAccount.objects.create(user=owner, user_name=words, user_key=words)
+    group = DirectoryGroup.objects.create(display_name=words)
+    group.members.add(account)
+    return account, group
 
 
 def _passkey(owner: User, words: str) -> Passkey:

@@ -22,7 +22,7 @@ from tests.tenancy.test_other_teams import ELSEWHERE, both_ways, fields
 from tests.wake.callbacks.receiver import Receiver, answering
 from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, Delivery
-from wake.server.log_lines import LineFormatter
+from wake.server.telemetry.lines import LineFormatter
 
 pytestmark = pytest.mark.slow
 

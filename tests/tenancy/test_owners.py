@@ -38,6 +38,8 @@ CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
     "grant an id": (AGENT + "/aliases/", {"pattern": "crawler-*"}),
     "remove an id": (AGENT + "/aliases/{claim.pk}/remove", {}),
     "revoke a key": (AGENT + "/keys/{key.pk}/revoke/", {}),
+    "end a client": (AGENT + "/clients/{grant.pk}/end/", {}),
+    "allow clients": ("/settings/clients/{team.slug}/", {"who": "no_one", "hosts": ""}),
     "publish": (AGENT + "/card/", {**CARD, "description": "Another one."}),
     "unpublish": (AGENT + "/card/unpublish", {}),
     "revoke a caller key": (AGENT + "/callers/{caller_key.pk}/revoke", {}),

@@ -44,7 +44,9 @@ def test_what_needs_attention_leads_to_its_section(
 ) -> None:
     page = open_browser(alice).go(f"/agents/{agent.pk}/")
 
-    page.get_by_role("link", name="No active API key, so it can't deliver.").click()
+    page.get_by_role(
+        "link", name="No active API key or connected client, so it can't deliver."
+    ).click()
 
     assert page.url.endswith("#keys")
     expect(page.get_by_role("heading", name="API keys")).to_be_in_viewport()

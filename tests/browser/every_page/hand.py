@@ -50,18 +50,18 @@ class Hand:
         """Returns the buttons, but only one of several buttons that do the same to different
         things."""
         self.open(path)
-        found: dict[tuple[str, str, str], dict[str, Any]] = {}
-        for button in self.screen.page.evaluate(BUTTONS, None):
-            if button["works"] and (button["isOfThePage"] or path == "/"):
-                kind = (words(button), ID.sub("", button["path"]), ID.sub("", button["value"]))
-                found.setdefault(kind, button)
-        return list(found.values())
+        return list(self._buttons_by_kind(path).values())
 
     def press(self, path: str, button: dict[str, Any]) -> list[str]:
-        """Presses the button and returns what went wrong."""
+        """Presses the button and returns what went wrong. Looks for the button again first, because
+        a page can have more or fewer buttons than a moment ago."""
         self.open(path)
         self.answers.clear()
         page = self.screen.page
+        found = self._buttons_by_kind(path).get(kind(button))
+        if found is None:
+            return ["The button has left the page."]
+        button = found
         if button["byScript"]:
             with page.expect_response(lambda answer: answer.request.method == "POST"):
                 page.evaluate(BUTTONS, button["index"])
@@ -80,6 +80,13 @@ class Hand:
         self.screen.complaints.clear()
         return problems
 
+    def _buttons_by_kind(self, path: str) -> dict[tuple[str, str, str], dict[str, Any]]:
+        found: dict[tuple[str, str, str], dict[str, Any]] = {}
+        for button in self.screen.page.evaluate(BUTTONS, None):
+            if button["works"] and (button["isOfThePage"] or path == "/"):
+                found.setdefault(kind(button), button)
+        return found
+
     def open(self, path: str) -> None:
         self.snapshot.restore()
         self.screen.context.clear_cookies()
@@ -87,6 +94,11 @@ class Hand:
         self.screen.go(path)
         # A page takes no answer in its first moment (static/js/app.js).
         expect(self.screen.page.locator(WAITING)).to_have_count(0)
+
+
+def kind(button: dict[str, Any]) -> tuple[str, str, str]:
+    """Returns what is the same for buttons that do the same to different things."""
+    return words(button), ID.sub("", button["path"]), ID.sub("", button["value"])
 
 
 def words(button: dict[str, Any]) -> str:

@@ -92,10 +92,12 @@ class AgentAt:
 class PersonAt:
     """Imitates Alice in a browser without JavaScript."""
 
-    def __init__(self, origin: str, email: str = "alice@example.com") -> None:
+    def __init__(
+        self, origin: str, email: str = "alice@example.com", password: str = PASSWORD
+    ) -> None:
         self.client = httpx.Client(base_url=origin, timeout=60)
         self.client.get("/login/")  # sets the CSRF cookie
-        signed_in = self.post("/login/", username=email, password=PASSWORD, next="/")
+        signed_in = self.post("/login/", username=email, password=password, next="/")
         assert signed_in.status_code in {302, 303}, signed_in.text
 
     def post(self, path: str, **fields: str) -> httpx.Response:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.documents.blocks import documented
 from tests.stress.faults.ledger import Ledger
 from tests.stress.faults.parts import Parts
 from tests.stress.faults.servers import BINARIES
@@ -24,15 +25,10 @@ from tests.wake.callbacks.world import HOME, World, eventually
 
 pytestmark = pytest.mark.system
 
-OPERATIONS = (HOME / "docs/operations.md").read_text()
 
-
-def drill(database: str) -> dict[str, str]:
-    """Returns the commands of one of the document's two code blocks, grouped by the comment above
-    them."""
-    match = re.search(rf"The drill on {database}:\n\n```sh\n(.*?)```", OPERATIONS, re.DOTALL)
-    assert match, database
-    steps = re.findall(r"^# (.+)\n((?:[^#\n].*\n)+)", match[1], re.MULTILINE)
+def steps_of(drill: str) -> dict[str, str]:
+    """Returns the commands of a drill, grouped by the comment above them."""
+    steps = re.findall(r"^# (.+)\n((?:[^#\n].*\n)+)", drill, re.MULTILINE)
     return {title: commands.replace(".venv/bin/python", "python") for title, commands in steps}
 
 
@@ -63,7 +59,7 @@ def test_on_postgresql(
     for pk in list(ledger.acknowledged.values())[:2]:
         assert alice_at.answer(pk).status_code == 303
         ledger.record_answer(pk, "approved")
-    steps = drill("PostgreSQL")
+    steps = steps_of(documented("docs/operations.md", "$SERVER_URL"))
     environment = {
         **parts.site.env,
         "SERVER_URL": parts.postgres.url,
@@ -90,7 +86,7 @@ def test_on_sqlite(tmp_path: Path, receiver: Receiver) -> None:
     world = World(data, server="", hold_seconds=0)
     world.run(f"call_command('allow_callback', '127.0.0.1:{receiver.port}')")
     answered = world.run(f"result = [answered({receiver.url!r}) for _ in range(3)]")
-    steps = drill("SQLite")
+    steps = steps_of(documented("docs/operations.md", "rm data/wake.sqlite3*"))
 
     do(steps["back up"], folder=tmp_path, **world.env)
     world.end()

@@ -18,7 +18,7 @@ from wake.wsgi import application
 # Every run has the same examples, so that a failure can be found again. HOSTILE_EXAMPLES=5000 looks
 # for new ones.
 MORE = int(os.environ.get("HOSTILE_EXAMPLES", "0"))
-# `make test` runs all examples on one database, and a fifth of them on the other (tests/suite.py).
+# `make test` runs all examples, and `make system` a fifth of them on SQLite (tests/suite.py).
 SHARE = 5 if os.environ.get("WAKE_TEST_FEWER_EXAMPLES") else 1
 
 

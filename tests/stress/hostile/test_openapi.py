@@ -116,8 +116,9 @@ def _has_unknown_names(case: Case[Any], documented: Any) -> bool:
 
 
 def _has_large_float(value: Any) -> bool:
-    """Returns whether the JSON has a number like 1e300. The server stores the number. The document
-    forbids it, because a schema cannot tell it from a whole number beyond 64 bits."""
+    """Returns whether the JSON has a number like 1e300. The server stores such a number. The
+    OpenAPI document forbids such a number, because a schema cannot distinguish it from a whole
+    number beyond 64 bits."""
     match value:
         case float():
             return abs(value) > LARGEST

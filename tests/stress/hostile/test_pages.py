@@ -65,7 +65,7 @@ typed = st.one_of(
 
 @pytest.fixture
 def alices(alice: User, settings: Any) -> Client:
-    """Returns a browser that raises what fails in a view."""
+    """Returns Alice's browser, which raises the exceptions of views."""
     settings.WAKE_QUOTA_LIVE = (3_600_000, 1_000_000)
     client = Client()
     client.force_login(alice)

@@ -1,0 +1,24 @@
+"""A minute of load through PgBouncer in transaction mode, with two web processes. PostgreSQL is
+restarted at once after half of it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from tests.soak import load
+from tests.wake.server.run.pooler import PooledSite
+
+SECONDS = 60
+
+
+def run(folder: Path) -> list[str]:
+    return load.run_on(PooledSite, folder, _restart_once)
+
+
+def _restart_once(soak: load.Soak) -> None:
+    time.sleep(SECONDS / 2)
+    with load.recorded(soak, "PostgreSQL restarted at once"):
+        soak.postgres.stop()
+        soak.postgres.start()
+    time.sleep(SECONDS / 2)
