@@ -17,6 +17,8 @@ from tests.accounts.sign_in.test_second_factor_pages import code_of
 from tests.browser.clients.clients import LocalClient, local_client
 from tests.browser.screen import Open, Screen
 from tests.fixtures.people import PASSWORD
+from tests.wake.server.up import eventually
+from wake.models import Delivery
 
 UPDATE = {"type": "update", "headline": "Tanks are full", "summary": "All four."}
 QUESTION = {"headline": "Open the valve?", "summary": "The tanks are full."}
@@ -84,8 +86,9 @@ def test_from_a_client_without_a_key_to_its_end(
     with ThreadPoolExecutor(1) as pool:
         params = {"name": "ask", "arguments": {**QUESTION, "wait_seconds": 50}}
         waiting = pool.submit(mcp.ask, "tools/call", params)
+        eventually(Delivery.objects.filter(headline="Open the valve?").exists)
         screen.go("/")
-        page.get_by_text("Open the valve?").first.wait_for()
+        assert "Open the valve?" in page.inner_text("main")
         screen.go(f"/agents/{agent.pk}/")
         assert "Example Chat" in page.inner_text("#clients")
         screen.follow("End Example Chat")
