@@ -12,6 +12,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -70,13 +71,16 @@ class Prometheus:
         self.url = f"http://127.0.0.1:{port}"
 
     def ask(self, path: str, **parameters: str) -> Any:
-        """Returns `data` of an answer of the HTTP API, or None while nothing answers."""
+        """Returns `data` of an answer of the HTTP API, or None while nothing answers and while
+        Prometheus starts, when it answers 503."""
         url = f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
         try:
             with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - our own server
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
             with error:
+                if error.code == HTTPStatus.SERVICE_UNAVAILABLE:
+                    return None
                 pytest.fail(f"{parameters}: {error.read().decode()}")
         except OSError:
             return None
