@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.migrated import migrated_folder
 from tests.stress.faults.site import PersonAt
 from tests.wake.server.metrics.monitoring import (
     METRICS,
@@ -38,7 +39,7 @@ def test_prometheus_watches_a_server_whose_worker_stops(
     program("prometheus")
     port = free_port()
     ours = {"WAKE_METRICS_PORT": str(port), "WAKE_METRICS_TOKEN": TOKEN, "WAKE_HOLD_SECONDS": "1"}
-    with up_in(tmp_path / "data", **ours) as server:
+    with up_in(migrated_folder(tmp_path / "data"), **ours) as server:
         greeting = server.start().once_greeted()
         key, password = printed("Key", greeting), printed("Password", greeting)
 

@@ -61,7 +61,7 @@ def stop(up: Up, number: int) -> tuple[int, list[int]]:
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     """Runs one server for all tests, with an owner from the environment."""
     named = {"WAKE_ADMIN_EMAIL": "ann@example.com", "WAKE_ADMIN_PASSWORD": "a secret"}
-    with up_in(tmp_path_factory.mktemp("running") / "data", **named) as server:
+    with up_in(migrated_folder(tmp_path_factory.mktemp("running") / "data"), **named) as server:
         server.start("--max-requests", "3").once_greeted()
         yield server
 
@@ -195,6 +195,7 @@ def test_a_port_in_use_is_reported_before_anything_is_created(up: Up) -> None:
 
 
 def test_an_invalid_address_is_refused_in_a_sentence(up: Up) -> None:
+    migrated_folder(up.data)
     up.environment |= {"WAKE_ADMIN_EMAIL": "not an address"}
 
     up.start()
@@ -206,6 +207,7 @@ def test_an_invalid_address_is_refused_in_a_sentence(up: Up) -> None:
 
 
 def test_with_json_every_line_is_an_object(up: Up) -> None:
+    migrated_folder(up.data)
     up.environment["WAKE_LOG"] = "json"
 
     up.start().once_greeted()
