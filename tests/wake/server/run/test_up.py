@@ -61,7 +61,7 @@ def stop(up: Up, number: int) -> tuple[int, list[int]]:
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     """Runs one server for all tests, with an owner from the environment."""
     named = {"WAKE_ADMIN_EMAIL": "ann@example.com", "WAKE_ADMIN_PASSWORD": "a secret"}
-    with up_in(migrated_folder(tmp_path_factory.mktemp("running") / "data"), **named) as server:
+    with up_in(tmp_path_factory.mktemp("running") / "data", **named) as server:
         server.start("--max-requests", "3").once_greeted()
         yield server
 
@@ -212,7 +212,7 @@ def test_with_json_every_line_is_an_object(up: Up) -> None:
 
     up.start().once_greeted()
     up.get("/wake/v1", **{"X-Request-ID": "from-a-test"})
-    eventually(lambda: "celery@" in up.output)
+    eventually(lambda: "celery@" in up.output and "from-a-test" in up.output)
     stop(up, signal.SIGTERM)
 
     lines = [json.loads(line) for line in up.output.splitlines()]
