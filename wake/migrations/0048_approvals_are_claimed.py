@@ -5,6 +5,8 @@ import django.db.models.deletion
 import uuid
 from django.db import migrations, models
 
+from database.schema.constraints import AddFieldCheckedLater
+
 
 class Migration(migrations.Migration):
 
@@ -14,7 +16,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddField(
+        AddFieldCheckedLater(
             model_name='delivery',
             name='claim_within_seconds',
             field=models.PositiveIntegerField(null=True),
