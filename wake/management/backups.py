@@ -13,7 +13,6 @@ import shutil
 import sqlite3
 import subprocess
 import tomllib
-from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from accounts.log import manifest as log_manifest
 from database.clock import database_now
+from database.schema.pending import pending_migrations
 from wake.models import LastBackup
 
 log = logging.getLogger(__name__)
@@ -79,14 +79,26 @@ def _record(copy: Path) -> None:
 
 
 def contents() -> dict[str, Any]:
-    """Returns the minimum contents of a copy that is made afterwards."""
+    """Returns the minimum contents of a copy that is made afterwards. Raises BackupFailed if this
+    version cannot read the log of the database."""
     return {
         "version": wake_version(),
         "made_at": database_now().isoformat(),
         "database": connection.vendor,
-        "audit": log_manifest.signed(),
-        "migrations": _newest_migrations(MigrationRecorder(connection).applied_migrations()),
+        "audit": _signed_log(),
+        "migrations": newest_migrations(),
     }
+
+
+def _signed_log() -> dict[str, Any]:
+    try:
+        return log_manifest.signed()
+    except Error as error:
+        if not pending_migrations():
+            raise
+        raise BackupFailed(
+            "The database is older than this version. Run `backup` of the version of the servers."
+        ) from error
 
 
 def text_of(manifest: dict[str, Any]) -> str:
@@ -98,9 +110,10 @@ def wake_version() -> str:
     return str(project["version"])
 
 
-def _newest_migrations(applied: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Returns the newest migration of each app. The name of a migration begins with its number."""
-    return dict(sorted(applied))
+def newest_migrations() -> dict[str, str]:
+    """Returns the newest migration of each app in the database. The name of a migration begins with
+    its number."""
+    return dict(sorted(MigrationRecorder(connection).applied_migrations()))
 
 
 def _dump_postgresql(copy: Path) -> None:

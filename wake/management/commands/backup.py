@@ -33,10 +33,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, folder: Path | None, manifest: bool, **options: Any) -> None:
         if manifest == (folder is not None):
             raise CommandError("Name a new folder, or use --manifest.")
-        if folder is None:
-            self.stdout.write(text_of(contents()), ending="")
-            return
         try:
+            if folder is None:
+                self.stdout.write(text_of(contents()), ending="")
+                return
             copied = back_up(folder)
         except BackupFailed as reason:
             raise CommandError(f"There is no backup. {reason}") from None

@@ -57,6 +57,7 @@ class PgBouncer:
             (DATABASE, target),
             ("listen_port = 6432", f"listen_port = {self.port}"),
             (USERS, str(self.folder / "userlist.txt")),
+            ("stats_users = wake_app", f"stats_users = {place.username}"),
         ):
             assert ours in config
             config = config.replace(ours, here)
