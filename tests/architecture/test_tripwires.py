@@ -169,6 +169,7 @@ ELSEWHERE = {
     "0089": "tests/database/test_turns.py",
     "0076": "`python -m bench log`: a sweep of 1,000 events, and proofs",
     "0090": "no number: the companies whose people share a server decide it",
+    "0092": "no number: the machine of an operator decides it",
     "0091": "no number: whether the package follows Helm's next version decides it",
 }
 

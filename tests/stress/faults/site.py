@@ -47,10 +47,19 @@ class Site(World):
 class AgentAt:
     """Asks as the specification's clients do, and keeps every status code that it got."""
 
-    def __init__(self, origin: str, key: str, *, agent_id: str = AGENT) -> None:
+    def __init__(
+        self,
+        origin: str,
+        key: str,
+        *,
+        agent_id: str = AGENT,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
         self.agent_id = agent_id
         headers = {"Authorization": f"Bearer {key}"}
-        self.client = httpx.Client(base_url=origin, headers=headers, timeout=60)
+        self.client = httpx.Client(
+            base_url=origin, headers=headers, timeout=60, transport=transport
+        )
         self.codes: Counter[int] = Counter()
 
     def post(self, *, once: str = "", callback: str = "", **fields: Any) -> httpx.Response:
@@ -93,9 +102,14 @@ class PersonAt:
     """Imitates Alice in a browser without JavaScript."""
 
     def __init__(
-        self, origin: str, email: str = "alice@example.com", password: str = PASSWORD
+        self,
+        origin: str,
+        email: str = "alice@example.com",
+        password: str = PASSWORD,
+        *,
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self.client = httpx.Client(base_url=origin, timeout=60)
+        self.client = httpx.Client(base_url=origin, timeout=60, transport=transport)
         self.client.get("/login/")  # sets the CSRF cookie
         signed_in = self.post("/login/", username=email, password=password, next="/")
         assert signed_in.status_code in {302, 303}, signed_in.text
