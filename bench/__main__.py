@@ -15,6 +15,7 @@ from bench import (
     frozen_redis,
     growth,
     hot_paths,
+    idle,
     idle_streams,
     log,
     metrics,
@@ -59,6 +60,7 @@ PARTS: dict[str, tuple[Callable[[], list[Row]], Callable[[], list[Row]]]] = {
         lambda: a2a_send.measure(requests=200, rounds=3),
     ),
     "bursts": (lambda: bursts.measure(rounds=20), lambda: bursts.measure(rounds=3)),
+    "idle": (lambda: idle.measure(seconds=120), lambda: idle.measure(seconds=30)),
     "idle-streams": (
         lambda: idle_streams.measure(seconds=30, ends=50),
         lambda: idle_streams.measure(seconds=15, ends=10),

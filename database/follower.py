@@ -91,8 +91,8 @@ def follow(
                 _postpone(source, places=places, until=at + RETRY_AFTER)
             raise
 
-    behind = _behind(sources, places, at=at, also=also)[:max_sources]
-    return sweeps.each(list(behind), read, what=what)
+    rows = behind(sources, places, at=at, also=also)[:max_sources]
+    return sweeps.each(list(rows), read, what=what)
 
 
 def lock(places: type[Place], source_id: Any, *, wait: bool) -> Place | None:
@@ -103,16 +103,21 @@ def lock(places: type[Place], source_id: Any, *, wait: bool) -> Place | None:
     return rows.select_for_update(skip_locked=not wait).filter(pk=source_id).first()
 
 
-def _behind(
-    sources: models.QuerySet[Source], places: type[Place], *, at: datetime, also: Q
+def behind(
+    sources: models.QuerySet[Source],
+    places: type[Place],
+    *,
+    at: datetime,
+    also: Q = NOTHING_ELSE,
 ) -> models.QuerySet[Source]:
+    """Returns the sources that `follow` reads at this time."""
     source: Any = places._meta.pk
     place = source.related_query_name()
     is_new = Q(activity_us__gt=F("until"))
     postponed = f"{place}__postponed_until"
     is_due = Q(**{f"{postponed}__isnull": True}) | Q(**{f"{postponed}__lte": at})
-    behind: Any = sources.alias(until=Coalesce(f"{place}__activity_us", 0))
-    rows: models.QuerySet[Source] = behind.filter(is_new | also, is_due)
+    with_place: Any = sources.alias(until=Coalesce(f"{place}__activity_us", 0))
+    rows: models.QuerySet[Source] = with_place.filter(is_new | also, is_due)
     return rows.order_by("activity_us")
 
 

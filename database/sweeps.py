@@ -28,6 +28,28 @@ ASKED_EVERY_SECONDS = 0.1  # https://www.sqlite.org/c3ref/busy_timeout.html
 
 Item = TypeVar("Item")
 Row = TypeVar("Row", bound=models.Model)
+DueRows = Callable[[Any], models.QuerySet[Any]]  # gets the time
+Job = TypeVar("Job", bound=Callable[[], None])
+
+_rows_of_jobs: dict[Callable[[], None], Sequence[DueRows]] = {}
+
+
+def starts_for(*rows: DueRows) -> Callable[[Job], Job]:
+    """Makes a job start only while one of these queries has rows. A query may find rows for which
+    there is nothing to do; it must not leave rows out. It gets the time as a Parameter, because it
+    is compiled once (wake/server/work/due_jobs.py). So it may compare the time, and cannot
+    calculate with it."""
+
+    def add(job: Job) -> Job:
+        _rows_of_jobs[job] = rows
+        return job
+
+    return add
+
+
+def rows_of(job: Callable[[], None]) -> Sequence[DueRows]:
+    """Returns the queries of a job. There are none if the job starts at fixed intervals."""
+    return _rows_of_jobs.get(job, ())
 
 
 def sweep(

@@ -9,19 +9,21 @@ from django.conf import settings
 from django.dispatch import receiver
 
 from database.clock import database_now
+from database.sweeps import starts_for
 from wake import deadlines, responses, retention, signals
 from wake.answering import trials
 from wake.assignment import escalation
 from wake.blobs import removal
 from wake.callbacks import circuit_breaker, sending
 from wake.callbacks.wake_up import WakeUp
-from wake.models import Callback, Heartbeat
+from wake.models import Callback, Delivery, Heartbeat, Response, Trial
 from wake.server.metrics import counting, samples
 
 STALE_AFTER_SECONDS = 30
 
 
 @shared_task
+@starts_for(Callback.objects.due)
 def send_due_callbacks() -> None:
     sending.send_due()
 
@@ -33,11 +35,13 @@ def requeue_orphans() -> None:
 
 
 @shared_task
+@starts_for(Response.objects.due)
 def release_due_responses() -> None:
     responses.release_due(at=database_now())
 
 
 @shared_task
+@starts_for(Delivery.objects.overdue)
 def time_out_overdue() -> None:
     deadlines.time_out_overdue(at=database_now())
 
@@ -48,6 +52,7 @@ def escalate_due() -> None:
 
 
 @shared_task
+@starts_for(trials.agents_to_read, Trial.objects.due)
 def answer_by_rules() -> None:
     trials.record_and_answer(at=database_now())
 
@@ -69,6 +74,7 @@ def beat() -> None:
 
 
 @shared_task
+@starts_for(counting.passed_checkpoint)
 def count_events() -> None:
     counting.count_new()
 
@@ -83,4 +89,5 @@ _wake_up = WakeUp(lambda: send_due_callbacks.apply_async(expires=STALE_AFTER_SEC
 
 @receiver(signals.work_due, sender=Callback, dispatch_uid="wake.jobs.wake_worker")
 def wake_worker(**_: Any) -> None:
-    _wake_up.request()
+    if settings.REDIS_URL:  # otherwise the commit wakes the worker (wake/server/work/sweeper.py)
+        _wake_up.request()

@@ -122,6 +122,16 @@ def described(entry: LogEntry) -> str:
     return f"entry {entry.index} (of {of}, number {entry.number}, team {entry.team_id})"
 
 
+def new_events(at: datetime) -> QuerySet[AuditEvent]:
+    """Returns the events after the checkpoint."""
+    until = Coalesce(Subquery(AuditCheckpoint.objects.values("event_id")[:1]), 0)
+    return AuditEvent.objects.filter(pk__gt=until)
+
+
+def waiting_objects(at: datetime) -> QuerySet[LogWaiting]:
+    return LogWaiting.objects.all()
+
+
 def _has_work() -> bool:
     """Checks without a lock, because usually there is nothing to do."""
     until = AuditCheckpoint.objects.values_list("event_id", flat=True).first()

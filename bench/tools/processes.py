@@ -22,7 +22,7 @@ def cpu_of(pid: int) -> float:
 
 def cpu_of_tree(pid: int) -> float:
     """Returns the CPU seconds of a process and all its children, such as a server's."""
-    return cpu_of(pid) + sum(cpu_of_tree(child) for child in _children(pid))
+    return cpu_of(pid) + sum(cpu_of_tree(child) for child in children(pid))
 
 
 def cpu_of_database(url: str) -> float:
@@ -40,7 +40,7 @@ def memory_of_tree(pid: int) -> int:
     (PSS)."""
     rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     own = next(line.split()[1] for line in rollup.splitlines() if line.startswith("Pss:"))
-    return int(own) * 1024 + sum(memory_of_tree(child) for child in _children(pid))
+    return int(own) * 1024 + sum(memory_of_tree(child) for child in children(pid))
 
 
 def allow_open_files(number: int) -> None:
@@ -50,7 +50,7 @@ def allow_open_files(number: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
         return [int(c) for thread in threads for c in (thread / "children").read_text().split()]

@@ -121,8 +121,8 @@ def free_port() -> int:
         return port
 
 
-def wait_for(port: int) -> None:
-    for _ in range(600):
+def wait_for(port: int, *, seconds: int = 60) -> None:
+    for _ in range(10 * seconds):
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
         except OSError:

@@ -16,11 +16,11 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from accounts.models import Agent, ApiKey
 from database.encryption import Unreadable
-from database.follower import ReadPlan, follow, lock
+from database.follower import ReadPlan, behind, follow, lock
 from inbox.models import IndexedUntil, Searchable
 from inbox.models.words import normalised
 from inbox.rendering.files import without_data
@@ -44,8 +44,18 @@ def index_new(*, at: datetime) -> int:
         _indexing,
         what="words for search",
         at=at,
-        also=Q(indexed_until__has_content=settings.WAKE_ENCRYPT_CONTENT),
+        also=_switched(),
     )
+
+
+def agents_to_read(at: datetime) -> QuerySet[Agent]:
+    """Returns the agents with rows to index."""
+    return behind(Agent.objects.all(), IndexedUntil, at=at, also=_switched())
+
+
+def _switched() -> Q:
+    """Selects agents that were indexed before the encryption of content was turned on or off."""
+    return Q(indexed_until__has_content=settings.WAKE_ENCRYPT_CONTENT)
 
 
 @transaction.atomic

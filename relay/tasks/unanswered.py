@@ -9,6 +9,8 @@ from __future__ import annotations
 from datetime import datetime
 from functools import partial
 
+from django.db.models import QuerySet
+
 from accounts.audit import SYSTEM
 from database.sweeps import sweep
 from relay.models import Message, Task, TaskDelivery
@@ -26,16 +28,20 @@ _Does = Delivery.OnTimeout
 
 def continue_unanswered(*, at: datetime) -> int:
     """Acts on every question whose deadline has passed, one by one. Returns how many."""
-    overdue = TaskDelivery.objects.filter(
+    rows = overdue(at).select_related("task__agent", "delivery").order_by("delivery__expires_at")
+    rows = rows.defer("delivery__details_json")
+    locks = ("task__agent", "task", "delivery")
+    return sweep(rows, partial(_continue, at=at), what="questions", at_once=AT_ONCE, locks=locks)
+
+
+def overdue(at: datetime) -> QuerySet[TaskDelivery]:
+    """Returns the questions whose deadline has passed and whose agent does not wait any longer."""
+    return TaskDelivery.objects.filter(
         task__state=Task.State.INPUT_REQUIRED,
         delivery__in=Delivery.objects.unanswered().filter(
             expires_at__lte=at, on_timeout__in=[_Does.PROCEED, _Does.ABORT]
         ),
     )
-    rows = overdue.select_related("task__agent", "delivery").order_by("delivery__expires_at")
-    rows = rows.defer("delivery__details_json")
-    locks = ("task__agent", "task", "delivery")
-    return sweep(rows, partial(_continue, at=at), what="questions", at_once=AT_ONCE, locks=locks)
 
 
 def _continue(task_delivery: TaskDelivery, *, at: datetime) -> bool:

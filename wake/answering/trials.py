@@ -16,13 +16,13 @@ from functools import partial
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.crypto import salted_hmac
 
 from accounts.audit import SYSTEM, record
 from accounts.models import Agent, ApiKey
 from database import sweeps
-from database.follower import ReadPlan, follow
+from database.follower import ReadPlan, behind, follow
 from wake.answering.refusals import newest_refusal
 from wake.answering.results import results_of
 from wake.answering.rules import TYPES
@@ -62,10 +62,12 @@ def record_and_answer(
     """Reads new deliveries of teams with answering rules, then approves the due ones. Returns how
     many were approved. Without such rules it makes three queries."""
     began = clock()
-    rules = AnsweringVersion.objects.at_work(at).filter(rule__team=OuterRef("team"))
-    agents = Agent.objects.filter(Exists(rules)).only("team", "activity_us")
     follow(
-        agents, TriedUntil, partial(_trying, one_in=one_in, at=at), what="trials of rules", at=at
+        _agents_with_rules(at).only("team", "activity_us"),
+        TriedUntil,
+        partial(_trying, one_in=one_in, at=at),
+        what="trials of rules",
+        at=at,
     )
     due = Trial.objects.due(at).select_related("delivery__agent", "version__rule")
     versions = AnsweringVersion.objects.at_work(at).filter(
@@ -89,6 +91,16 @@ def record_and_answer(
         locks=locks if settings.WAKE_HOLD_SECONDS else ("delivery__agent", *locks),
         postpone=lambda pk: Trial.objects.filter(pk=pk).update(due_at=at + LATER),
     )
+
+
+def agents_to_read(at: datetime) -> QuerySet[Agent]:
+    """Returns the agents of teams with answering rules that have new rows."""
+    return behind(_agents_with_rules(at), TriedUntil, at=at)
+
+
+def _agents_with_rules(at: datetime) -> QuerySet[Agent]:
+    rules = AnsweringVersion.objects.at_work(at).filter(rule__team=OuterRef("team"))
+    return Agent.objects.filter(Exists(rules))
 
 
 def _trying(

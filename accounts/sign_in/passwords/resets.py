@@ -52,10 +52,10 @@ def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
     """Sends the due links for new passwords. Returns how many mails were sent."""
     too_old = clock() - timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
     ResetRequest.objects.filter(asked_at__lt=too_old).delete()
-    return mail.send_due(_due, _answer, column="due_at", what="password resets", clock=clock)
+    return mail.send_due(due, _answer, column="due_at", what="password resets", clock=clock)
 
 
-def _due(at: datetime) -> QuerySet[ResetRequest]:
+def due(at: datetime) -> QuerySet[ResetRequest]:
     return ResetRequest.objects.filter(due_at__lte=at).order_by("due_at")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.urls import reverse
 
 from inbox.models import Channel, ChannelEvent, Notification
@@ -60,10 +60,14 @@ class ClaimedMessage:
     message_id: uuid.UUID
 
 
+def due_notifications(at: datetime) -> QuerySet[Notification]:
+    """Returns the due notifications of channels that do not wait after a failure."""
+    return Notification.objects.due(at).exclude(channel__retry_at__gt=at)
+
+
 def due_channels(at: datetime) -> list[uuid.UUID]:
     """Returns the channels with due notifications, most overdue first."""
-    due = Notification.objects.due(at).exclude(channel__retry_at__gt=at)
-    return list(dict.fromkeys(due.values_list("channel", flat=True)[:MAX_READ]))
+    return list(dict.fromkeys(due_notifications(at).values_list("channel", flat=True)[:MAX_READ]))
 
 
 @transaction.atomic

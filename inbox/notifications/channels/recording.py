@@ -15,7 +15,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.models import Agent, ApiKey
 from database import sweeps
-from database.follower import ReadPlan, follow
+from database.follower import ReadPlan, behind, follow
 from inbox.models import Channel, ChannelEvent, Mention, NotedUntil, Notification, NotificationRule
 from inbox.notifications.channels.audience import Listener, listeners_of
 from inbox.notifications.channels.digests import next_digest_of
@@ -44,9 +44,18 @@ def record_new(*, at: datetime) -> int:
         what="notifications of deliveries",
         at=at,
     )
-    due = NotificationRule.objects.filter(next_digest_at__lte=at).order_by("next_digest_at")
     work = partial(_record_digest, at=at)
+    due = due_digests(at)
     return read + sweeps.sweep(due, work, what="digests of channels", at_once=DIGESTS_AT_ONCE)
+
+
+def agents_to_read(at: datetime) -> QuerySet[Agent]:
+    """Returns the agents with new rows and with channels that want to hear of them."""
+    return behind(_agents_with_listeners(), NotedUntil, at=at)
+
+
+def due_digests(at: datetime) -> QuerySet[NotificationRule]:
+    return NotificationRule.objects.filter(next_digest_at__lte=at).order_by("next_digest_at")
 
 
 def _agents_with_listeners() -> QuerySet[Agent]:

@@ -50,13 +50,15 @@ def worker_subject(at: datetime) -> Subject:
 
 def broker_subject() -> Subject:
     """Asks Redis, with a deadline of less than a second."""
+    if not settings.REDIS_URL:
+        return Subject(
+            "broker", "Broker", ["None is needed, because one worker does all the work."]
+        )
     if not broker.answers():
-        name = "Redis does not answer." if settings.REDIS_URL else "The folder cannot be written."
         action = "Restart it. Until then, workers look for due work by themselves."
-        return Subject("broker", "Broker", [], [Concern(name, action, WRONG)])
-    if settings.REDIS_URL:
-        return Subject("broker", "Broker", ["Redis answers."])
-    return Subject("broker", "Broker", [f"The folder {settings.WAKE_DATA / 'broker'}."])
+        concern = Concern("Redis does not answer.", action, WRONG)
+        return Subject("broker", "Broker", [], [concern])
+    return Subject("broker", "Broker", ["Redis answers."])
 
 
 def web_subject() -> Subject:

@@ -33,7 +33,6 @@ def operator(alices: Person, settings: Any, tmp_path: Path) -> Person:
     User.objects.filter(pk=alices.user.pk).update(is_staff=True)
     settings.REDIS_URL = ""
     settings.WAKE_DATA = tmp_path
-    (tmp_path / "broker").mkdir()
     now = timezone.now()
     Heartbeat.objects.create(name="wake", at=now)
     LastBackup.objects.create(finished_at=now - timedelta(hours=3), folder="/copies/1", size=3 * GB)

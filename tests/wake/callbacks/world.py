@@ -1,4 +1,4 @@
-"""Runs a whole server for one test: data folder, database, broker and processes."""
+"""Runs a whole server for one test: data folder, database and processes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ call_command("issue_key", {AGENT!r}, "--json", stdout=told, stderr=io.StringIO()
 call_command("add_person", "alice@example.com", "--role", "owner", stderr=io.StringIO())
 result = json.loads(told.getvalue())
 """
-WORKER = "worker --without-gossip --without-mingle --concurrency 2 --loglevel INFO --pool"
+CELERY = ("celery", "--quiet", "-A", "wake.server.work.celery")
+WORKER = "worker --without-gossip --without-mingle --concurrency 2 --loglevel INFO --pool prefork"
+SWEEPER = "wake.server.work.sweeper"  # without Redis, it does the work of worker and beat
 
 
 @dataclass
@@ -82,7 +84,7 @@ class World:
     hold_seconds: int = 1
     server: str = field(default_factory=lambda: os.environ.get("DATABASE_URL", ""))
     database_url: str = ""
-    # The started processes, each with celery's role and arguments.
+    # The started processes, each with Python's module and its arguments.
     running: dict[subprocess.Popen[bytes], tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -140,31 +142,25 @@ class World:
     def start_unready_worker(self) -> None:
         """Starts a worker and does not wait for it, because a worker without a broker is never
         ready."""
-        self._start(*WORKER.split(), "prefork" if self.redis_url else "threads")
+        self._start(*((*CELERY, *WORKER.split()) if self.redis_url else (SWEEPER,)))
 
     def start_beat(self) -> None:
-        self._start("beat", "--loglevel", "INFO")
+        if self.redis_url:
+            self._start(*CELERY, "beat", "--loglevel", "INFO")
 
-    def _start(self, role: str, *arguments: str) -> None:
-        with (self.folder / f"{role}.log").open("ab") as log:
+    def _start(self, *command: str) -> None:
+        name = "beat" if "beat" in command else "worker"
+        with (self.folder / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "celery",
-                    "--quiet",
-                    "-A",
-                    "wake.server.work.celery",
-                    role,
-                    *arguments,
-                ],
+                [sys.executable, "-m", *command],
                 cwd=HOME,
                 env=self.env,
+                stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 process_group=0,
             )
-        self.running[process] = (role, *arguments)
+        self.running[process] = command
 
     def start_ended(self) -> int:
         """Restarts the processes that ended by themselves, as compose does, and returns how many

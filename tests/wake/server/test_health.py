@@ -24,19 +24,17 @@ NO_SERVER = "redis://127.0.0.1:1/0"
 
 
 @pytest.fixture
-def broker(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def data(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(disks, "_full", None)  # another process, which has not looked yet
     settings.WAKE_DATA = tmp_path
-    folder = tmp_path / "broker"
-    folder.mkdir()
-    return folder
+    return tmp_path
 
 
 @pytest.fixture
-def fill_disk(broker: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def fill_disk(data: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     def fill_disk() -> None:
         # No test can fill the disk of the machine.
-        monkeypatch.setattr(disks, "FREE_BYTES", shutil.disk_usage(broker).total + 1)
+        monkeypatch.setattr(disks, "FREE_BYTES", shutil.disk_usage(data).total + 1)
 
     return fill_disk
 
@@ -63,8 +61,8 @@ def test_healthz_asks_no_other_server(client: Client) -> None:
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
-def test_ready_with_a_broker_a_worker_and_nothing_overdue(
-    client: Client, broker: Path, heartbeat: Heartbeat
+def test_ready_with_a_worker_and_nothing_overdue(
+    client: Client, data: Path, heartbeat: Heartbeat
 ) -> None:
     answer = client.get("/readyz")
 
@@ -84,7 +82,7 @@ def test_ready_with_a_broker_a_worker_and_nothing_overdue(
 
 
 @pytest.mark.django_db
-def test_only_degraded_before_the_first_heartbeat(client: Client, broker: Path) -> None:
+def test_only_degraded_before_the_first_heartbeat(client: Client, data: Path) -> None:
     answer = client.get("/readyz")
 
     assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
@@ -92,7 +90,7 @@ def test_only_degraded_before_the_first_heartbeat(client: Client, broker: Path) 
 
 
 def test_only_degraded_when_the_workers_have_gone_silent(
-    client: Client, broker: Path, heartbeat: Heartbeat
+    client: Client, data: Path, heartbeat: Heartbeat
 ) -> None:
     Heartbeat.objects.update(at=timezone.now() - timedelta(seconds=61))
 
@@ -128,7 +126,7 @@ def test_a_frozen_redis_costs_less_than_a_second(
 
 
 @pytest.mark.django_db
-def test_down_without_the_database(client: Client, broker: Path) -> None:
+def test_down_without_the_database(client: Client, data: Path) -> None:
     with connection.execute_wrapper(lost):
         answer = client.get("/readyz")
         alive = client.get("/healthz")
@@ -140,7 +138,7 @@ def test_down_without_the_database(client: Client, broker: Path) -> None:
 
 def test_down_when_a_deadline_has_not_been_closed_for_a_minute(
     client: Client,
-    broker: Path,
+    data: Path,
     heartbeat: Heartbeat,
     make_delivery: MakeDelivery,
     age: Age,
@@ -159,7 +157,7 @@ def test_down_when_a_deadline_has_not_been_closed_for_a_minute(
 
 def test_down_when_an_answer_is_still_held_a_minute_after_its_hold(
     client: Client,
-    broker: Path,
+    data: Path,
     heartbeat: Heartbeat,
     make_delivery: MakeDelivery,
     answer: Answer,
@@ -177,7 +175,7 @@ def test_down_when_an_answer_is_still_held_a_minute_after_its_hold(
 
 def test_down_when_a_callback_has_waited_for_a_minute_but_not_while_it_is_being_sent(
     client: Client,
-    broker: Path,
+    data: Path,
     heartbeat: Heartbeat,
     make_delivery: MakeDelivery,
     answer: Answer,
@@ -197,7 +195,7 @@ def test_down_when_a_callback_has_waited_for_a_minute_but_not_while_it_is_being_
 
 def test_readyz_reports_callbacks_that_would_never_be_sent(
     client: Client,
-    broker: Path,
+    data: Path,
     heartbeat: Heartbeat,
     make_delivery: MakeDelivery,
     answer: Answer,

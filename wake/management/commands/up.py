@@ -1,5 +1,4 @@
-"""`manage.py up` runs web server, worker and beat together in the foreground, or only one of the
-three."""
+"""`manage.py up` runs everything that a server needs in the foreground, or only one part of it."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ FIRST_EMAIL = "owner@example.com"  # other people see the part "owner" as a name
 
 class Command(BaseCommand):
     help = (
-        "Runs the web server, the worker and beat until Ctrl-C. The first run creates a team, an "
+        "Runs all parts of the server until Ctrl-C. The first run creates a team, an "
         "owner and an agent. With a role, runs only that one, for use on several machines."
     )
 
@@ -89,7 +88,10 @@ class Command(BaseCommand):
             _collect_static()
         roles.allow_open_files()
         if role:
-            command = roles.ROLES[role](host, processes)
+            try:
+                command = roles.ROLES[role](host, processes)
+            except roles.BeatNotNeeded as reason:
+                raise CommandError(str(reason)) from None
             os.chdir(settings.BASE_DIR)
             os.execv(command[0], command)  # noqa: S606 - our own; signals then reach it directly
         welcome = self._set_up(password)

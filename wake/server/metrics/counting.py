@@ -9,9 +9,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Collection
+from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from accounts.models import AuditCheckpoint, AuditEvent
 from wake.models import EventCounts, Response
@@ -33,6 +36,12 @@ def count_new(*, seconds: float = DRAIN_SECONDS, at_once: int = AT_ONCE) -> int:
         if number < at_once:
             break
     return counted
+
+
+def passed_checkpoint(at: datetime) -> QuerySet[AuditCheckpoint]:
+    """Returns the checkpoint of the log if events before it are not counted yet."""
+    counted = Coalesce(Subquery(EventCounts.objects.values("event_id")[:1]), 0)
+    return AuditCheckpoint.objects.filter(event_id__gt=counted)
 
 
 @transaction.atomic

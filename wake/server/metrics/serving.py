@@ -10,7 +10,7 @@ import threading
 import time
 from typing import Any
 
-from celery.signals import beat_init, worker_process_init, worker_ready
+from celery.signals import beat_init, worker_process_init
 from django.conf import settings
 from prometheus_client import start_wsgi_server
 
@@ -27,9 +27,10 @@ def serve(**_: Any) -> None:
 
 def serve_in_workers() -> None:
     """Makes workers and beat serve. With Redis, the processes of a worker's pool serve, because the
-    worker's own process forks them and must not use the database."""
+    worker's own process forks them and must not use the database. Without Redis, the worker sends
+    the signal of beat, because it does beat's part."""
     beat_init.connect(serve)
-    (worker_process_init if settings.REDIS_URL else worker_ready).connect(serve)
+    worker_process_init.connect(serve)
 
 
 def _serve() -> None:

@@ -13,7 +13,6 @@ from django.conf import settings
 # processes.
 STOP_SECONDS = 5
 MAX_DEFAULT_PROCESSES = 4
-CONCURRENT_JOBS_WITHOUT_REDIS = 4
 # The limit is for each process, and idle connections count as well.
 MAX_CONNECTIONS = 4096
 OPEN_FILES = 2 * MAX_CONNECTIONS
@@ -21,6 +20,10 @@ OPEN_FILES = 2 * MAX_CONNECTIONS
 LONGEST_HEADERS = 32_768
 # Granian's processes log before they load the application and its settings.
 JSON_LOG = Path(__file__).parents[1] / "telemetry" / "granian.json"
+
+
+class BeatNotNeeded(Exception):
+    """Without REDIS_URL, the worker also does beat's part. Run only `up worker`."""
 
 
 def web(host: str, processes: int | None) -> list[str]:
@@ -36,18 +39,19 @@ def stream(host: str, processes: int | None) -> list[str]:
 
 
 def worker(host: str, processes: int | None) -> list[str]:
-    if settings.REDIS_URL:
-        # One process may be busy with a slow receiver, so a second one releases answers.
-        at_once = max(2, _processes(processes))
-        pool = ["--pool", "prefork", "--concurrency", str(at_once)]
-    else:
-        # SQLite has one writer at a time, and the broker is a folder, so more processes would gain
-        # nothing.
-        pool = ["--pool", "threads", "--concurrency", str(CONCURRENT_JOBS_WITHOUT_REDIS)]
+    """Returns the command of the worker. Without Redis, the worker is one process that also does
+    beat's part."""
+    if not settings.REDIS_URL:
+        return [sys.executable, "-m", "wake.server.work.sweeper"]
+    # One process may be busy with a slow receiver, so a second one releases answers.
+    pool = ["--pool", "prefork", "--concurrency", str(max(2, _processes(processes)))]
     return _celery("worker", "--without-gossip", "--without-mingle", *pool)
 
 
 def beat(host: str, processes: int | None) -> list[str]:
+    """Returns the command of beat. Raises BeatNotNeeded without Redis."""
+    if not settings.REDIS_URL:
+        raise BeatNotNeeded(BeatNotNeeded.__doc__)
     return _celery("beat")
 
 
@@ -57,11 +61,8 @@ ROLES = {"web": web, "stream": stream, "worker": worker, "beat": beat}
 def all_on_one_machine(host: str, processes: int | None) -> dict[str, list[str]]:
     """Returns the commands for one machine. Its one web server also serves requests that wait or
     stream."""
-    return {
-        "web": stream(host, processes),
-        "worker": worker(host, processes),
-        "beat": beat(host, processes),
-    }
+    together = {"web": stream(host, processes), "worker": worker(host, processes)}
+    return {**together, "beat": beat(host, processes)} if settings.REDIS_URL else together
 
 
 def granian(module: str, host: str, port: int, processes: int) -> list[str]:

@@ -1,7 +1,7 @@
 """Configures Celery. The row is the queue, and the broker only wakes a worker
 (docs/operations.md)."""
 
-from wake.server.settings.hosting import REDIS_URL, WAKE_DATA
+from wake.server.settings.hosting import REDIS_URL
 
 if REDIS_URL:
     CELERY_BROKER_URL = REDIS_URL
@@ -13,12 +13,8 @@ if REDIS_URL:
         "global_keyprefix": "wake:",
     }
 else:
-    CELERY_BROKER_URL = "folder://localhost//"  # wake/server/work/folder_broker.py
-    CELERY_BROKER_TRANSPORT_OPTIONS = {
-        "data_folder_in": WAKE_DATA / "broker",
-        "data_folder_out": WAKE_DATA / "broker",
-        "polling_interval": 0.2,
-    }
+    # No job is sent: the worker is a sweeper, which needs no broker (wake/server/work/sweeper.py).
+    CELERY_BROKER_URL = "memory://"
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
@@ -33,5 +29,5 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # Every wait is a few seconds and is stored in a row, so beat has nothing to remember between two
 # runs.
-CELERY_BEAT_SCHEDULER = "wake.server.work.beat:QuietScheduler"
+CELERY_BEAT_SCHEDULER = "wake.server.work.beat:AskingScheduler"
 CELERY_BEAT_MAX_LOOP_INTERVAL = 1

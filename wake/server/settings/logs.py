@@ -39,6 +39,8 @@ LOGGING = {
         "celery.beat": {"level": "WARNING"},
         # The filter writes one line a minute for jobs that have expired.
         "celery.worker.request": {"filters": ["expired_jobs"]},
+        # It would say every hour how many tokens of each kind it deleted.
+        "oauth2_provider.models": {"level": "WARNING"},
         # Under DEBUG, Django logs its own requests to a console of its own; ours belongs to the
         # root logger.
         "django": {"handlers": [], "level": "INFO"},

@@ -1,4 +1,4 @@
-"""Configures Celery: which jobs there are, and how often beat starts each."""
+"""Configures Celery: which jobs there are, and how often each may start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import time
 import warnings
 from contextvars import Token
-from pathlib import Path
 from typing import Any
 
 from celery import Celery
@@ -26,11 +25,10 @@ from celery.utils.log import get_multiprocessing_logger
 from celery.worker.state import active_requests
 from django.conf import settings
 
-import wake.server.work.folder_broker
-import wake.server.work.redis_broker  # noqa: F401 - the imports register both brokers
+import wake.server.work.redis_broker  # noqa: F401 - the import registers the broker
 from wake.api import log_context
 from wake.api.log_context import LogFacts
-from wake.server.work.silence import Silence, listen, start_sweeper
+from wake.server.work.silence import Silence, hears_beat, listen, start_sweeper
 from wake.server.work.watchdog import Watchdog, watch
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "wake.settings")
@@ -91,14 +89,6 @@ app.conf.beat_schedule = {
 }
 
 
-@app.on_after_configure.connect
-def _make_folders(sender: Celery, **_: Any) -> None:
-    """Creates the folders of the broker, because the broker does not create them."""
-    if sender.conf.broker_url.startswith("folder:"):
-        folder = Path(sender.conf.broker_transport_options["data_folder_in"])
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-
 @after_setup_logger.connect
 def _format_lines_of_the_pool(logger: logging.Logger, **_: Any) -> None:
     """Formats the lines about the pool's processes as all other lines. Celery would format them
@@ -147,10 +137,8 @@ def _watch_over_the_worker(**_: Any) -> None:
 @worker_init.connect
 def _sweep_without_the_broker(**_: Any) -> None:
     """Starts to listen before the worker is ready, because a worker that starts while the broker is
-    away never becomes ready. A folder as the broker is never away."""
-    if not settings.REDIS_URL:
-        return
-    silence = Silence(start_sweeper, began_at=time.monotonic())
+    away never becomes ready."""
+    silence = Silence(start_sweeper, hears_beat, began_at=time.monotonic())
     for sound in (worker_ready, task_received):
         sound.connect(lambda **_: silence.record_job(at=time.monotonic()), weak=False)
     listen(silence)

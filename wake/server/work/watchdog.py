@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 log = logging.getLogger(__name__)
 
-# Beat adds jobs every second, and an idle worker takes one immediately.
+# Beat adds jobs every few seconds, and an idle worker takes one immediately.
 IDLE_SECONDS = 15.0
 # Twice the time limit of a job, because a pool whose processes are all busy takes no jobs either.
 BUSY_SECONDS = 120.0

@@ -105,10 +105,17 @@ def test_embedded_mode_has_one_web_process(settings: Any) -> None:
 
     together = roles.all_on_one_machine("127.0.0.1", 8)
 
-    assert list(together) == ["web", "worker", "beat"]
+    assert list(together) == ["web", "worker"]
     assert "wake.server.asgi:application" in together["web"]
     assert option(together["web"], "--workers") == "1"
-    assert option(together["worker"], "--pool") == "threads"
+    assert together["worker"][-1] == "wake.server.work.sweeper"
+
+
+def test_without_redis_the_worker_does_the_part_of_beat(settings: Any, db: None) -> None:
+    settings.REDIS_URL = ""
+
+    with pytest.raises(CommandError, match="Run only `up worker`"):
+        call_command("up", "beat")
 
 
 @pytest.mark.once

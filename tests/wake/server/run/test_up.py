@@ -140,14 +140,14 @@ def test_a_worker_runs_and_only_its_owner_can_read_the_data(running: Up) -> None
 
 
 def test_a_child_that_dies_is_restarted_and_its_files_are_removed(running: Up) -> None:
-    worker = eventually(lambda: running.pids("celery --quiet -A wake.server.work.celery worker"))[0]
+    worker = eventually(lambda: running.pids("wake.server.work.sweeper"))[0]
     granians = eventually(lambda: len(value := running.pids("granian")) == 2 and value)
     web = granians[0]  # the main process; a kill would leave the process that serves
 
     os.kill(worker, signal.SIGKILL)
     os.kill(web, signal.SIGKILL)
 
-    again = eventually(lambda: set(running.pids("wake.server.work.celery worker")) - {worker})
+    again = eventually(lambda: set(running.pids("wake.server.work.sweeper")) - {worker})
     eventually(
         lambda: running.get("/healthz")[0] == 200 and not set(running.pids()) & set(granians)
     )
@@ -165,7 +165,7 @@ def test_after_a_kill_everything_starts_again(up: Up) -> None:
 
     assert up.get("/healthz")[0] == 200
     # A ready worker puts its work down before it ends, and no child is left behind.
-    eventually(lambda: len(up.pids("celery")) == 2)
+    eventually(lambda: len(up.pids("sweeper")) == 1)
     assert len(up.pids("granian")) == 2  # the main process and the process that serves
 
     up.kill_everything()
@@ -212,11 +212,11 @@ def test_with_json_every_line_is_an_object(up: Up) -> None:
 
     up.start().once_greeted()
     up.get("/wake/v1", **{"X-Request-ID": "from-a-test"})
-    eventually(lambda: "celery@" in up.output and "from-a-test" in up.output)
+    eventually(lambda: "The worker is ready." in up.output and "from-a-test" in up.output)
     stop(up, signal.SIGTERM)
 
     lines = [json.loads(line) for line in up.output.splitlines()]
     assert all(line.keys() >= {"time", "level", "logger", "message"} for line in lines)
     (asked,) = [line for line in lines if line.get("request_id") == "from-a-test"]
     assert (asked["route"], asked["status"]) == ("/wake/v1", 200)
-    assert {"_granian", "celery.apps.worker", "wake.up"} <= {line["logger"] for line in lines}
+    assert {"_granian", "wake.server.work.sweeper", "wake.up"} <= {line["logger"] for line in lines}

@@ -1,4 +1,4 @@
-"""A worker that hears nothing from the broker sweeps by itself."""
+"""A worker that hears nothing of beat sweeps by itself."""
 
 from __future__ import annotations
 
@@ -8,10 +8,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from wake.server.work.silence import SILENT_SECONDS, Silence, Sweeper
+from wake.server.work.silence import SILENT_SECONDS, Silence, Sweeper, hears_beat, report_beat
 
 BEGAN = 1_000.0
 SILENT = BEGAN + SILENT_SECONDS
+
+
+class Beat:
+    """Stands for beat and Redis together."""
+
+    def __init__(self, *, is_there: bool = False) -> None:
+        self._is_there = is_there
+
+    def is_there(self) -> bool:
+        return self._is_there
 
 
 class Started:
@@ -36,7 +46,7 @@ def started() -> Iterator[Started]:
 
 
 def test_one_sweeper_runs_from_the_first_silence_to_the_next_job(started: Started) -> None:
-    silence = Silence(started, began_at=BEGAN)
+    silence = Silence(started, Beat().is_there, began_at=BEGAN)
 
     silence.look(at=SILENT - 1)
     assert started.sweepers == []
@@ -53,7 +63,7 @@ def test_one_sweeper_runs_from_the_first_silence_to_the_next_job(started: Starte
 
 
 def test_a_worker_that_receives_jobs_starts_none(started: Started) -> None:
-    silence = Silence(started, began_at=BEGAN)
+    silence = Silence(started, Beat().is_there, began_at=BEGAN)
 
     for second in range(60):
         silence.record_job(at=BEGAN + second)
@@ -63,7 +73,7 @@ def test_a_worker_that_receives_jobs_starts_none(started: Started) -> None:
 
 
 def test_a_sweeper_that_ends_is_started_again_after_a_pause(started: Started) -> None:
-    silence = Silence(started, began_at=BEGAN)
+    silence = Silence(started, Beat().is_there, began_at=BEGAN)
     silence.look(at=SILENT)
     started.sweepers[0].communicate()
 
@@ -72,3 +82,27 @@ def test_a_sweeper_that_ends_is_started_again_after_a_pause(started: Started) ->
     silence.look(at=SILENT + SILENT_SECONDS)
 
     assert len(started.sweepers) == 2
+
+
+def test_a_worker_without_jobs_starts_none_while_beat_runs(started: Started) -> None:
+    """An idle beat sends fewer jobs than there may be workers."""
+    silence = Silence(started, Beat(is_there=True).is_there, began_at=BEGAN)
+
+    for second in range(60):
+        silence.look(at=BEGAN + second)
+
+    assert started.sweepers == []
+
+
+def test_beat_leaves_a_sign_for_the_workers() -> None:
+    before = hears_beat()
+
+    report_beat()
+
+    assert (before, hears_beat()) == (False, True)
+
+
+def test_without_redis_no_sign_is_heard(redis_away: None) -> None:
+    report_beat()
+
+    assert hears_beat() is False

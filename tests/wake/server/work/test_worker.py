@@ -81,7 +81,7 @@ Delivery.objects.update(answered_at=None, expires_at=timezone.now())
 
 
 def test_a_wake_up_alone_starts_the_worker(world: World, receiver: Receiver) -> None:
-    """Without beat there are no sweeps, so only a wake-up can have started the worker."""
+    """Without beat there are no sweeps, so with Redis only a wake-up can start the job."""
     world.start_worker()
     world.run(f"answered({receiver.url!r})")
     assert receiver.received == []
