@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -31,6 +31,12 @@ SECONDS = 0.3
 # order of arrival, a request would wait for all of it.
 SHARE = 0.25
 
+SETTINGS = {
+    "WAKE_DATABASE_CONNECTIONS": "4",
+    "WAKE_READS_PER_MINUTE": "1000000",
+    "WAKE_PROXY_CLIENT_HEADER": "X-Forwarded-For",
+}
+
 
 class Answer(NamedTuple):
     status: int
@@ -46,7 +52,9 @@ class Measured(NamedTuple):
     burst_seconds: float
 
 
-@pytest.mark.parametrize("interface", ["asgi", "wsgi"])
+@pytest.mark.parametrize(
+    ("interface", "is_forged"), [("asgi", False), ("wsgi", False), ("wsgi", True)]
+)
 def test_a_burst_of_one_caller_delays_no_other(
     caller: AgentClient,
     agent: Agent,
@@ -54,7 +62,10 @@ def test_a_burst_of_one_caller_delays_no_other(
     alice: User,
     signed_in: SignedIn,
     interface: str,
+    is_forged: bool,
 ) -> None:
+    """The burst is a hundred messages with one key, or pages with a hundred invented sessions from
+    one other address."""
     card = publish(agent, by=SYSTEM, at=timezone.now())
     keys = [callers.mint(team, name=name, by=SYSTEM)[1] for name in ("burst", "other")]
     cookie = f"sessionid={signed_in(alice).cookies['sessionid'].value}"
@@ -64,13 +75,16 @@ def test_a_burst_of_one_caller_delays_no_other(
         "page": request("GET", "/", {"Cookie": cookie}),
         "call": call(f"/{card}", keys[1], "ListTasks", {}),
     }
-    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Hello"}]}
-    send = call(f"/{card}", keys[0], "SendMessage", {"message": message})
+    message = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Hello"}]}}
+    if is_forged:
+        elsewhere = {"X-Forwarded-For": "198.51.100.1"}
+        forged = [{"Cookie": f"sessionid={number:032}"} for number in range(BURST)]
+        burst = [request("GET", "/login/", {**elsewhere, **headers}) for headers in forged]
+    else:
+        burst = [call(f"/{card}", keys[0], "SendMessage", message)] * BURST
 
-    with served(
-        interface, WAKE_DATABASE_CONNECTIONS="4", WAKE_READS_PER_MINUTE="1000000"
-    ) as origin:
-        alone, behind = asyncio.run(measured(urlsplit(origin).port or 0, send, others))
+    with served(interface, **SETTINGS) as origin:
+        alone, behind = asyncio.run(measured(urlsplit(origin).port or 0, burst, others))
 
     for name in others:
         assert Counter(each.status for each in alone[name]) == {200: ROUNDS}
@@ -82,32 +96,35 @@ def test_a_burst_of_one_caller_delays_no_other(
 
 
 async def measured(
-    port: int, send: bytes, others: Mapping[str, bytes]
+    port: int, burst: Sequence[bytes], others: Mapping[str, bytes]
 ) -> tuple[dict[str, list[Answer]], dict[str, list[Measured]]]:
     """Sends each request alone, and then behind a burst, ROUNDS times. Everything was sent once
     before, so that the process knows the callers."""
-    for first in (send, *others.values()):
+    for first in (burst[0], *others.values()):
         await answered(port, first)
     alone: dict[str, list[Answer]] = {name: [] for name in others}
     behind: dict[str, list[Measured]] = {name: [] for name in others}
     for _ in range(ROUNDS):
         for name, other in others.items():
             alone[name].append(await answered(port, other))
-        for name, one in zip(others, await behind_a_burst(port, send, others), strict=True):
+        late = await behind_a_burst(port, burst, others)
+        for name, one in zip(others, late, strict=True):
             behind[name].append(one)
     return alone, behind
 
 
-async def behind_a_burst(port: int, send: bytes, others: Mapping[str, bytes]) -> list[Measured]:
+async def behind_a_burst(
+    port: int, burst: Sequence[bytes], others: Mapping[str, bytes]
+) -> list[Measured]:
     """Sends the others once the first request of the burst is answered."""
     number = BURST + len(others)
     connections = [await asyncio.open_connection("127.0.0.1", port) for _ in range(number)]
     began_at = time.monotonic()
-    burst = [asyncio.create_task(answer_of(*connections.pop(), send)) for _ in range(BURST)]
-    await asyncio.wait(burst, return_when=asyncio.FIRST_COMPLETED)
+    tasks = [asyncio.create_task(answer_of(*connections.pop(), sent)) for sent in burst]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     sent_at = time.monotonic()
     late = await asyncio.gather(*[answer_of(*connections.pop(), sent) for sent in others.values()])
-    answers = await asyncio.gather(*burst)
+    answers = await asyncio.gather(*tasks)
     assert Counter(each.status for each in answers) == {200: BURST}
     took = max(each.ended_at for each in answers) - began_at
     ends = [each.ended_at for each in answers if each.ended_at > sent_at]
@@ -142,7 +159,8 @@ def call(path: str, key: str, method: str, params: Mapping[str, object]) -> byte
 def request(
     method: str, path: str, headers: Mapping[str, str] | None = None, body: bytes = b""
 ) -> bytes:
+    headers = {"X-Forwarded-For": "192.0.2.1", **(headers or {})}
     lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", "Connection: close"]
-    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
     lines += [f"Content-Length: {len(body)}"] if body else []
     return "\r\n".join([*lines, "", ""]).encode() + body
