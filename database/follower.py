@@ -116,7 +116,7 @@ def behind(
     is_new = Q(activity_us__gt=F("until"))
     postponed = f"{place}__postponed_until"
     is_due = Q(**{f"{postponed}__isnull": True}) | Q(**{f"{postponed}__lte": at})
-    with_place: Any = sources.alias(until=Coalesce(f"{place}__activity_us", 0))
+    with_place: Any = sweeps.to_work_on(sources).alias(until=Coalesce(f"{place}__activity_us", 0))
     rows: models.QuerySet[Source] = with_place.filter(is_new | also, is_due)
     return rows.order_by("activity_us")
 

@@ -52,6 +52,22 @@ def rows_of(job: Callable[[], None]) -> Sequence[DueRows]:
     return _rows_of_jobs.get(job, ())
 
 
+Narrow = Callable[[models.QuerySet[Any]], models.QuerySet[Any]]
+_narrows: list[Narrow] = []
+
+
+def register(narrow: Narrow) -> None:
+    """Registers the function that leaves rows out of each sweep."""
+    _narrows[:] = [narrow]
+
+
+def to_work_on(rows: models.QuerySet[Row]) -> models.QuerySet[Row]:
+    """Leaves out rows on which no job may work now."""
+    for narrow in _narrows:
+        rows = narrow(rows)
+    return rows
+
+
 def sweep(
     due: models.QuerySet[Row],
     work: Callable[[Row], int],
@@ -222,7 +238,7 @@ def _ids(due: models.QuerySet[Row], locks: Sequence[str], at_once: int) -> list[
 
 
 def _unlocked(due: models.QuerySet[Row], locks: Sequence[str]) -> models.QuerySet[Row]:
-    return due.select_for_update(skip_locked=True, of=tuple(locks), no_key=True)
+    return to_work_on(due).select_for_update(skip_locked=True, of=tuple(locks), no_key=True)
 
 
 def _try_to_postpone(item: Item, postpone: Callable[[Item], object]) -> None:

@@ -39,3 +39,7 @@ class InboxConfig(AppConfig):
         queues.register("notifications", queues.by("due_at", models.Notification.objects.due))
         queues.register("slack_replies", queues.by("due_at", models.SlackReply.objects.due))
         post_migrate.connect(fts5.create_index, sender=self)
+        notes, moving = map(
+            import_module, ("wake.management.moving.notes", "inbox.management.moving")
+        )
+        notes.register(moving.NOTES)

@@ -38,6 +38,11 @@ def forget_words(delivery_ids: Collection[UUID], **_: Any) -> None:
     erase_comments(delivery_ids)
 
 
+@receiver(signals.will_be_removed, dispatch_uid="inbox.receivers.forget_words_of_moved")
+def forget_words_of_moved(delivery_ids: Collection[UUID], **_: Any) -> None:
+    index.forget(delivery_ids)
+
+
 @receiver(signals.assigned, dispatch_uid="inbox.receivers.notify_assigned")
 def notify_assigned(delivery: Delivery, user_ids: Collection[int], at: datetime, **_: Any) -> None:
     record_assigned(delivery, user_ids=user_ids, at=at)

@@ -29,3 +29,7 @@ class RelayConfig(AppConfig):
             )
         )
         queues.register("pushes", queues.by("push_due_at", models.Event.objects.with_due_pushes))
+        notes, moving = map(
+            import_module, ("wake.management.moving.notes", "relay.management.moving")
+        )
+        notes.register(moving.NOTES)

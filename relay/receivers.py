@@ -9,6 +9,8 @@ from uuid import UUID
 
 from django.dispatch import receiver
 
+from database.notifications import notify
+from relay.cards.topics import ACCESS_TOPIC
 from relay.models import CallerKey, Message, TaskDelivery
 from relay.tasks import lifecycle, retention
 from wake import signals
@@ -25,6 +27,12 @@ def decide(response: Response, **_: Any) -> None:
     response.save(update_fields=["sent_at"])
     task_id = TaskDelivery.objects.values_list("task", flat=True).get(pk=delivery.pk)
     lifecycle.decide(task_id, delivery=delivery, response=response)
+
+
+@receiver(signals.team_closed, dispatch_uid="relay.receivers.check_access")
+def check_access(**_: Any) -> None:
+    """Makes open streams check again whether their callers may go on."""
+    notify(ACCESS_TOPIC)
 
 
 @receiver(signals.erased, dispatch_uid="relay.receivers.forget_task")

@@ -25,6 +25,10 @@ class WakeConfig(AppConfig):
             import_module, ("accounts.people.data.removal", "wake.former_people")
         )
         removal.register_names(former_people.names_of)
+        notes, own_notes = map(
+            import_module, ("wake.management.moving.notes", "wake.management.moving.own_notes")
+        )
+        notes.register(own_notes.NOTES)
         log_receipts, logged_receipts = map(
             import_module, ("accounts.log.receipts", "wake.proof.logged_receipts")
         )

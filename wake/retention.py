@@ -82,7 +82,8 @@ def count_erasable(team: Team, *, days: int, at: datetime) -> int:
 def erase_old(*, at: datetime, seconds: float = SWEEP_SECONDS, at_once: int = ROWS_AT_ONCE) -> int:
     """Erases a batch for each team in turn, until nothing is left or the time is over; returns how
     many deliveries it erased. A team whose batch fails waits for the next sweep."""
-    teams = deque(Retention.objects.order_by("team").values_list("team_id", "days"))
+    kept = sweeps.to_work_on(Retention.objects.order_by("team"))
+    teams = deque(kept.values_list("team_id", "days"))
 
     def erase_next(team: tuple[int, int]) -> int:
         team_id, days = team

@@ -3,6 +3,24 @@
 Other packages call `audit.record(...)` inside the transaction.
 """
 
-from accounts.audit.events import SYSTEM, Actor, agent_actor, event_of, person, record, record_many
+from accounts.audit.events import (
+    COPIED_FROM,
+    SYSTEM,
+    Actor,
+    agent_actor,
+    event_of,
+    person,
+    record,
+    record_many,
+)
 
-__all__ = ["SYSTEM", "Actor", "agent_actor", "event_of", "person", "record", "record_many"]
+__all__ = [
+    "COPIED_FROM",
+    "SYSTEM",
+    "Actor",
+    "agent_actor",
+    "event_of",
+    "person",
+    "record",
+    "record_many",
+]

@@ -63,6 +63,11 @@ def _ended(actor: str, detail: Detail) -> str:
     return f"{actor} ended {client} as {agent}"
 
 
+def _moves(verb: str) -> Say:
+    """Returns a function that writes a sentence about a move from or to another server."""
+    return lambda actor, detail: f"{actor} {verb} {detail.get('server', 'another server')}"
+
+
 EVENTS = {
     "agent.registered": Words("Agent registered", "agents registered", does("registered an agent")),
     "agent.paused": Words("Agent paused", "agents paused", does("paused an agent")),
@@ -130,6 +135,25 @@ EVENTS = {
         "Passkey no longer required for irreversible actions",
         "teams stopped requiring passkeys for irreversible actions",
         does("stopped requiring a passkey to approve irreversible actions in the team"),
+    ),
+    "team.move_began": Words("Move began", "moves began", _moves("began to move the team to")),
+    "team.stayed": Words("Move undone", "moves undone", _moves("undid the move of the team to")),
+    "team.left": Words("Team moved away", "teams moved away", _moves("moved the team to")),
+    "team.arrived": Words(
+        "Team arrived", "teams arrived", _moves("stored the team, which comes from")
+    ),
+    "team.opened": Words(
+        "Team opened", "teams opened", _moves("opened the team, which comes from")
+    ),
+    "team.removed": Words(
+        "Rows of a moved team removed",
+        "teams removed after a move",
+        _moves("removed the rows of the team, which had moved to"),
+    ),
+    "team.dropped": Words(
+        "Arrived team removed",
+        "arrived teams removed",
+        _moves("removed the team, which had come from"),
     ),
     "team.handed_over": Words(
         "Ownership transferred",

@@ -23,6 +23,9 @@ class Actor:
 
 
 SYSTEM = Actor("system", name="Wake")
+# The member of `detail` with the server and the number of the original, in events that a team
+# brought from another server (wake/management/moving/events.py).
+COPIED_FROM = "copied_from"
 
 
 def person(user: User, address: str = "") -> Actor:

@@ -11,6 +11,7 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 
 from accounts.access import directory, members
+from accounts.access.moves import TeamMoved, closed_teams, is_closed, refuse_moved_handle
 from accounts.agents import gates, keys, registration, signing_secrets
 from accounts.audit import Actor, record
 from accounts.models import Agent, Gate, Membership, Team, User
@@ -72,8 +73,8 @@ def issue_key(agent_id: str, *, team_slug: str | None, mode: str) -> Issued:
 def issue_gate(name: str, *, agent_ids: list[str], team_slug: str | None) -> str:
     """Issues a gate key for agents of the team, and returns its text. Raises NoSuchAgent,
     ValidationError or gates.TooManyGates."""
-    teams = Team.objects.filter(slug=team_slug) if team_slug else Team.objects.order_by("pk")
-    team = teams.first()
+    teams = Team.objects.exclude(pk__in=closed_teams()).order_by("pk")
+    team = (teams.filter(slug=team_slug) if team_slug else teams).first()
     agents = list(Agent.objects.filter(team=team, agent_id__in=agent_ids))
     unknown = [id for id in agent_ids if id not in {agent.agent_id for agent in agents}]
     if team is None or unknown:
@@ -197,9 +198,21 @@ def in_one_sentence(error: ValidationError) -> str:
 
 def _get_or_create_team(slug: str | None) -> Team:
     """Returns the team with that slug, or the first team if no slug is given. Creates the team if
-    it does not exist."""
-    team = Team.objects.filter(slug=slug) if slug else Team.objects.order_by("pk")
-    return team.first() or _new_team(slug or FIRST_TEAM)
+    it does not exist. Raises ValidationError for a team that moves or has moved."""
+    team = (Team.objects.filter(slug=slug) if slug else Team.objects.order_by("pk")).first()
+    if team is None:
+        _check_not_moved(slug or FIRST_TEAM)
+        return _new_team(slug or FIRST_TEAM)
+    if is_closed(team.pk):
+        raise ValidationError(f"The team {team.slug} moves to another server (docs/cells.md).")
+    return team
+
+
+def _check_not_moved(slug: str) -> None:
+    try:
+        refuse_moved_handle(slug)
+    except TeamMoved as reason:
+        raise ValidationError(f"The team {slug} has moved to {reason.server}.") from None
 
 
 def _new_team(slug: str) -> Team:

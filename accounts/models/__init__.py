@@ -20,6 +20,7 @@ from accounts.models.gates import Gate, GateQuerySet
 from accounts.models.identities import Identity, ProviderDocument
 from accounts.models.key_pairs import KeyPair
 from accounts.models.log import LogEntry, LogTeam, LogTile, LogTree, LogWaiting
+from accounts.models.moves import MovedKey, MovedMembership, TeamMove
 from accounts.models.oauth import ClientPolicy, DeviceSignIn, OAuthGrant
 from accounts.models.passkeys import Passkey, PasskeyNotice, PasskeyQuerySet, UsedChallenge
 from accounts.models.people import (
@@ -76,6 +77,8 @@ __all__ = [
     "LogWaiting",
     "Membership",
     "MembershipQuerySet",
+    "MovedKey",
+    "MovedMembership",
     "OAuthGrant",
     "Passkey",
     "PasskeyNotice",
@@ -90,6 +93,7 @@ __all__ = [
     "SigningSecret",
     "SigningSecretQuerySet",
     "Team",
+    "TeamMove",
     "UsedChallenge",
     "User",
     "UserManager",

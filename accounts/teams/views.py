@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from accounts.access.moves import moves_of
 from accounts.access.owners import still_owned, team_of_an_owner
 from accounts.access.requests import PersonRequest, actor
 from accounts.limits.throttles import client_address
@@ -119,4 +120,7 @@ def _show(request: PersonRequest, form: TeamForm, *, team_id: int | None) -> Htt
         for own in own_teams(request.user)
     ]
     new = form if team_id is None else TeamForm()
-    return settings_page(request, "accounts/teams/teams.html", lines=lines, form=form, new=new)
+    moves = moves_of(request.user)
+    return settings_page(
+        request, "accounts/teams/teams.html", lines=lines, form=form, new=new, moves=moves
+    )

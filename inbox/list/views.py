@@ -11,8 +11,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import team_filter
+from accounts.access.moves import moves_of
 from accounts.access.requests import PersonRequest
 from accounts.access.viewer import Viewer
+from accounts.models import User
 from database.batched_queries import Cursor
 from database.clock import database_now
 from database.uuids import uuid_or_none
@@ -52,7 +54,7 @@ def inbox_list(request: PersonRequest) -> HttpResponse:
     answered = uuid_or_none(request.GET.get("answered", ""))
     recent = recent_ids(request.session, answered=answered, at=now)
     inbox = sections.inbox(search, at=now, back=back, before=before, recent=recent)
-    first_steps = _empty_inbox(search, inbox, at=now)
+    first_steps = _empty_inbox(search, inbox, request.user, at=now)
     # Only the viewer's first team has first steps.
     is_new = "first_run" in first_steps and search.viewer == viewer
     done = JustDone() if is_new else just_done(viewer, request.session, answered=answered, at=now)
@@ -125,11 +127,16 @@ def _past(search: Search, inbox: sections.Inbox, *, at: datetime) -> list[Histor
     return [past for past in rows if past.row.delivery.pk not in inbox.ids][:MAX_PAST]
 
 
-def _empty_inbox(search: Search, inbox: sections.Inbox, *, at: datetime) -> dict[str, Any]:
-    """Returns the summary of the day for an empty inbox, or the first steps of a new one."""
+def _empty_inbox(
+    search: Search, inbox: sections.Inbox, user: User, *, at: datetime
+) -> dict[str, Any]:
+    """Returns the summary of the day for an empty inbox, or the first steps of a new one. A person
+    without a team also sees where their teams have moved."""
     if not inbox.is_clear or search.query.narrows or search.query.is_test:
         return {}
     summary = daily_summary.daily_summary(search.viewer, at=at)
-    if summary.has_begun or not search.viewer.team_ids:
+    if not search.viewer.team_ids:
+        return {"daily_summary": summary, "moves": moves_of(user)}
+    if summary.has_begun:
         return {"daily_summary": summary}
     return {"daily_summary": summary, "first_run": welcome.first_run(search.viewer, at=at)}

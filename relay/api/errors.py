@@ -9,6 +9,7 @@ from http import HTTPStatus
 from django.core.exceptions import SuspiciousOperation
 from django.http import HttpResponse
 
+from accounts.access.moves import TeamMoved, TeamMoving
 from accounts.limits.throttles import TooManyRequests
 from database import outages
 from database.encryption import Unreadable
@@ -20,7 +21,14 @@ from relay.protocol.fields import InvalidParams
 from relay.streams.places import TooManyStreams
 from relay.tasks import lifecycle, pushes, room, sending
 from wake.api import log_context
-from wake.api.errors import MESSAGES, RETRY_OUTAGE_AFTER, RETRY_UNREADABLE_AFTER, unavailable
+from wake.api.errors import (
+    MESSAGES,
+    MOVED_TO,
+    RETRY_MOVING_AFTER,
+    RETRY_OUTAGE_AFTER,
+    RETRY_UNREADABLE_AFTER,
+    unavailable,
+)
 from wake.api.event_streams import CannotStream
 from wake.api.parsers import Malformed
 from wake.wire import encode
@@ -53,9 +61,11 @@ FIELDS: dict[type[Exception], str] = {
 
 def refuse(id: jsonrpc.Id, exception: Exception) -> HttpResponse:
     """Returns 200 for every error of the request, as JSON-RPC requires. Returns 429 or 503 if
-    proxies and clients should wait."""
+    proxies and clients should wait, and 421 if the team has moved to another server."""
     status, after = _status(exception)
     response = respond(body_of(id, exception), status=status)
+    if isinstance(exception, TeamMoved):
+        response[MOVED_TO] = exception.server
     if after:
         response["Retry-After"] = str(after)
     return response
@@ -96,6 +106,10 @@ def _status(exception: Exception) -> tuple[int, int]:
             return HTTPStatus.TOO_MANY_REQUESTS, exception.retry_after
         case Unreadable():
             return HTTPStatus.SERVICE_UNAVAILABLE, RETRY_UNREADABLE_AFTER
+        case TeamMoving():
+            return HTTPStatus.SERVICE_UNAVAILABLE, RETRY_MOVING_AFTER
+        case TeamMoved():
+            return HTTPStatus.MISDIRECTED_REQUEST, 0
         case _ if outages.will_pass(exception):
             return HTTPStatus.SERVICE_UNAVAILABLE, RETRY_OUTAGE_AFTER
     return HTTPStatus.OK, 0
@@ -103,7 +117,7 @@ def _status(exception: Exception) -> tuple[int, int]:
 
 def _message_of(exception: Exception) -> str:
     match exception:
-        case sending.AgentBusy() | TooManyStreams():
+        case sending.AgentBusy() | TooManyStreams() | TeamMoving() | TeamMoved():
             return str(exception)
         case TooManyRequests():
             return MESSAGES["rate_limited"]

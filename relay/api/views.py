@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
 from django.views.decorators.csrf import csrf_exempt
 
+from accounts.access.moves import TeamMoved, TeamMoving, refuse_moved_handle
 from accounts.limits import read_limits, throttles
 from database import outages
 from database.clock import database_now
@@ -65,6 +66,7 @@ def _call(request: HttpRequest, handle: str, name: str) -> HttpResponse:
                 return answer
         card = cards.published_at(handle, name)
         if card is None:
+            refuse_moved_handle(handle)
             raise Http404
         if is_preflight:
             return cross_origin.answer_preflight(request)
@@ -77,7 +79,7 @@ def _call(request: HttpRequest, handle: str, name: str) -> HttpResponse:
         read_limits.count_call(request, caller.pk if caller else None)
     except BodyTooLarge:
         return plain_error(413, "body_too_large")
-    except throttles.TooManyRequests as failure:
+    except (throttles.TooManyRequests, TeamMoving, TeamMoved) as failure:
         return errors.refuse(None, failure)
     except callers.UnknownCaller as failure:
         refusal = plain_error(401, "unauthorized", str(failure))

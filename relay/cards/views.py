@@ -13,9 +13,11 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import http_date
 from django.views.decorators.http import require_safe
 
+from accounts.access.moves import TeamMoved, TeamMoving, refuse_moved_handle
 from relay.cards import cards
 from relay.models import Card
 from relay.protocol import cross_origin, versions
+from wake.api import errors
 
 READS = "GET, HEAD"
 View = Callable[..., HttpResponseBase]
@@ -37,7 +39,8 @@ def for_every_site(view: View) -> View:
 
 @for_every_site
 def of_agent(request: HttpRequest, handle: str, name: str) -> HttpResponseBase:
-    return _answer(request, get_object_or_404(Card.objects.at(handle, name)))
+    card = Card.objects.at(handle, name).first()
+    return _answer(request, card) if card else _not_there(handle)
 
 
 @for_every_site
@@ -46,7 +49,7 @@ def of_handle(request: HttpRequest, handle: str) -> HttpResponseBase:
     `/@handle/agent` look here, because the last part of an address without a slash is dropped."""
     cards_there = list(Card.objects.of_handle(handle)[:2])
     if len(cards_there) != 1:
-        raise Http404
+        return _not_there(handle)
     to = cards.path_of(cards_there[0]) + cards.PATH
     return cross_origin.let_any_page_read(HttpResponseRedirect(to, preserve_request=True))
 
@@ -54,6 +57,15 @@ def of_handle(request: HttpRequest, handle: str) -> HttpResponseBase:
 @for_every_site
 def of_root(request: HttpRequest) -> HttpResponseBase:
     return _answer(request, get_object_or_404(Card.objects.at_root()))
+
+
+def _not_there(handle: str) -> HttpResponseBase:
+    """Says where the team of the card is, if it moved to another server. Raises Http404."""
+    try:
+        refuse_moved_handle(handle)
+    except (TeamMoving, TeamMoved) as reason:
+        return cross_origin.let_any_page_read(errors.answer(reason))
+    raise Http404
 
 
 def _answer(request: HttpRequest, card: Card) -> HttpResponseBase:

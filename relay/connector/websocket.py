@@ -19,6 +19,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 
+from accounts.access.moves import TeamMoved, TeamMoving, refuse_moved_key
 from accounts.agents import keys
 from accounts.agents.limits import count_bad_key
 from accounts.agents.topics import topic_of
@@ -39,6 +40,7 @@ PING_EVERY_SECONDS = 20.0
 ANSWER_SECONDS = 10.0
 PING = {"type": "ping"}
 FAILED, TRY_AGAIN_LATER = 1011, 1013  # RFC 6455 and its registry
+MAX_REASON = 120  # bytes; a control frame has at most 125 (RFC 6455, 5.5)
 
 
 class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
@@ -56,6 +58,9 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
             key = await _in_thread(_key_of, request)
         except TooManyRequests:
             await self.close(TRY_AGAIN_LATER, "Too many bad keys from this address.")
+            return
+        except (TeamMoving, TeamMoved) as reason:
+            await self.close(TRY_AGAIN_LATER, str(reason)[:MAX_REASON])
             return
         except Exception as error:
             if not outages.will_pass(error):
@@ -188,10 +193,13 @@ def _is_admitted(request: ASGIRequest) -> bool:
 
 
 def _key_of(request: ASGIRequest) -> ApiKey | None:
-    """Returns the key of the request. Raises TooMany after many bad keys, as the REST API does."""
+    """Returns the key of the request. Raises TooMany after many bad keys, as the REST API does.
+    Raises TeamMoving or TeamMoved for a key whose team moves."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
-    key = keys.look_up(text.strip()) if scheme.lower() == "bearer" else None
+    text = text.strip() if scheme.lower() == "bearer" else ""
+    key = keys.look_up(text)
     if key is None or key.mode != ApiKey.Mode.LIVE or not key.is_usable(now := database_now()):
+        refuse_moved_key(text)
         count_bad_key(request)
         return None
     keys.touch(key, at=now)

@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
+from accounts.access.moves import closed_teams
 from accounts.models import SINGLE_LINE, Agent, Team, User
 from database.clock import database_now
 
@@ -68,8 +69,10 @@ def text_and_json() -> list[str]:
 
 class CardQuerySet(models.QuerySet["Card"]):
     def published(self) -> CardQuerySet:
-        """Leaves out archived agents, which cannot be called until they are restored."""
+        """Leaves out archived agents, which cannot be called until they are restored, and agents of
+        teams that move to another server."""
         published = self.filter(enabled=True, agent__archived_at__isnull=True)
+        published = published.exclude(agent__team__in=closed_teams())
         return published.select_related("agent__team")
 
     def at(self, handle: Any, name: Any) -> CardQuerySet:

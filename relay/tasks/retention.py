@@ -30,7 +30,8 @@ def erase_old(*, at: datetime) -> int:
     """Erases a batch of each team's tasks; returns how many. Only two kinds of tasks are left for
     this sweep: tasks that had no delivery, and tasks whose pushes were still being sent when their
     last delivery was erased."""
-    teams = Retention.objects.order_by("team").values_list("team_id", "days")
+    kept = sweeps.to_work_on(Retention.objects.order_by("team"))
+    teams = kept.values_list("team_id", "days")
     return sweeps.each(teams, partial(_erase_of_a_team, at=at), what="teams' old tasks")
 
 

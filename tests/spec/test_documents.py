@@ -74,7 +74,7 @@ def test_it_describes_every_status_code_of_the_table(openapi: dict[str, Any]) ->
         return set(openapi["paths"][path][method]["responses"])
 
     before_the_key = {"400", "403", "405", "408", "413", "500"}
-    always = before_the_key | {"401", "429", "503"}
+    always = before_the_key | {"401", "421", "429", "503"}
     assert codes("/wake/v1", "get") == before_the_key | {"200"}
     assert codes("/wake/v1/deliver", "post") == always | {"201", "422"}
     assert codes("/wake/v1/blobs", "post") == always | {"201", "415", "422"}

@@ -69,7 +69,8 @@ def record_and_answer(
         what="trials of rules",
         at=at,
     )
-    due = Trial.objects.due(at).select_related("delivery__agent", "version__rule")
+    due = sweeps.to_work_on(Trial.objects.due(at))
+    due = due.select_related("delivery__agent", "version__rule")
     versions = AnsweringVersion.objects.at_work(at).filter(
         Exists(due.filter(version=OuterRef("pk")))
     )

@@ -11,6 +11,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from accounts.access.moves import refuse_moved_key
 from accounts.agents import gates, keys
 from accounts.agents.limits import count_bad_key
 from accounts.limits import turn_groups
@@ -38,11 +39,12 @@ class GateOrKeyAuthentication(KeyAuthentication):
     """Accepts the key of an agent, or the key of a gate."""
 
     def authenticate(self, request: Request) -> Any:
-        text = _bearer(request)
+        text = bearer_of(request)
         if not text.startswith(gates.PREFIX):
             return self.authenticate_agent(request)
         gate = gates.look_up(text)
         if gate is None or not gate.is_usable(now := database_now()):
+            refuse_moved_key(text)
             count_bad_key(request._request)
             raise AuthenticationFailed
         turn_groups.accept(f"team {gate.team_id}")
@@ -69,7 +71,7 @@ def remembered_key(request: HttpRequest) -> ApiKey:
     return authenticated(request, keys.remembered)
 
 
-def _bearer(request: HttpRequest | Request) -> str:
+def bearer_of(request: HttpRequest | Request) -> str:
     """Returns the text after `Bearer`, or an empty text."""
     scheme, _, text = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
     return str(text.strip()) if scheme.lower() == "bearer" else ""
@@ -78,11 +80,12 @@ def _bearer(request: HttpRequest | Request) -> str:
 def authenticated(
     request: HttpRequest | Request, look_up: Callable[[str], ApiKey | None]
 ) -> ApiKey:
-    """Returns the usable key of the request's Bearer text. Raises AuthenticationFailed or
-    TooMany."""
-    text = _bearer(request)
+    """Returns the usable key of the request's Bearer text. Raises AuthenticationFailed, TooMany,
+    TeamMoving or TeamMoved."""
+    text = bearer_of(request)
     key = look_up(text) if text else None
     if key is None or not key.is_usable(now := database_now()):
+        refuse_moved_key(text)
         count_bad_key(request._request if isinstance(request, Request) else request)
         raise AuthenticationFailed
     turn_groups.accept(f"team {key.agent.team_id}")

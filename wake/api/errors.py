@@ -12,6 +12,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
+from accounts.access.moves import TeamMoved, TeamMoving, refuse_moved_key
 from accounts.agents.quota import AgentPaused, Allowance, KeyEnded, QuotaSpent
 from accounts.limits.throttles import TooManyRequests
 from database import outages
@@ -42,6 +43,8 @@ logger = logging.getLogger(__name__)
 
 RETRY_OUTAGE_AFTER = 2
 RETRY_UNREADABLE_AFTER = 60
+RETRY_MOVING_AFTER = 60
+MOVED_TO = "Wake-Moved-To"  # for routers (docs/cells.md)
 # DRF's codes for a missing field. A missing field gives a 400, and every other problem of a field
 # gives a 422.
 ABSENT = {"required", "null"}
@@ -68,9 +71,11 @@ FACTS: dict[type[Exception], tuple[int, str]] = {
     BodyTooLarge: (413, "body_too_large"),
     StorageFull: (413, "storage_full"),
     MediaTypeRefused: (415, "unsupported_media_type"),
+    TeamMoved: (421, "team_moved"),
     IdempotencyConflict: (422, "idempotency_conflict"),
     TooManyRequests: (429, "rate_limited"),
     QuotaSpent: (429, "rate_limited"),
+    TeamMoving: (503, "team_moving"),
     Unreadable: (503, "unreadable"),
 }
 MESSAGES = {
@@ -163,14 +168,21 @@ MESSAGES = {
 
 
 def answer_exception(
-    exception: Exception, context: Mapping[str, Any], *, nothing_yet: Mapping[str, Any]
+    exception: Exception,
+    context: Mapping[str, Any],
+    *,
+    nothing_yet: Mapping[str, Any],
+    key_text: str = "",
 ) -> HttpResponse | None:
     """Handles exceptions for DRF. Returns None for an unexpected exception, which becomes a 500
     (`server_error`).
 
     A 429 and a 503 also have the members of `nothing_yet`. Clients that poll read these members
-    without looking at the status code, and must survive an outage.
+    without looking at the status code, and must survive an outage. `key_text` is the key of the
+    request. If it ended because its team moves, the response says so.
     """
+    if isinstance(exception, KeyEnded):
+        exception = _reason_of_end(exception, key_text)
     status, body = _body(exception)
     if status is None:
         return None
@@ -178,6 +190,14 @@ def answer_exception(
     may_be_polling = status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
     extra = nothing_yet if may_be_polling else {}
     return error_response(status, body, extra, headers=_headers(exception))
+
+
+def _reason_of_end(ended: KeyEnded, key_text: str) -> Exception:
+    try:
+        refuse_moved_key(key_text)
+    except (TeamMoving, TeamMoved) as reason:
+        return reason
+    return ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +231,12 @@ def error_response(
     )
     response["Cache-Control"] = "no-store"
     return response
+
+
+def answer(exception: Exception) -> HttpResponse:
+    """Answers one of the expected exceptions, outside of DRF."""
+    status, body = _body(exception)
+    return error_response(status or 500, body, headers=_headers(exception))
 
 
 def rate_headers(allowance: Allowance) -> dict[str, str]:
@@ -316,6 +342,10 @@ def _headers(exception: Exception) -> dict[str, str]:
             return {"Retry-After": str(exception.retry_after)}
         case Unreadable():
             return {"Retry-After": str(RETRY_UNREADABLE_AFTER)}
+        case TeamMoving():
+            return {"Retry-After": str(RETRY_MOVING_AFTER)}
+        case TeamMoved():
+            return {MOVED_TO: exception.server}
         case TooManyPictures():
             return {"Retry-After": str(RETRY_OUTAGE_AFTER)}
         case _ if outages.will_pass(exception):

@@ -55,7 +55,7 @@ COMPONENT = "#/components/schemas/{name}"
 # Errors that come before the key is read: an unknown host or a body that was cut off, plain http,
 # another method, a body that is too slow or too large (even of a GET), and a failure of the server.
 BEFORE_THE_KEY = (400, 403, 405, 408, 413, 500)
-EVERY_ERROR = (*BEFORE_THE_KEY, 401, 429, 503)
+EVERY_ERROR = (*BEFORE_THE_KEY, 401, 421, 429, 503)
 
 
 def _answers(
@@ -320,11 +320,13 @@ HEADERS: dict[str, tuple[str, dict[str, Any]]] = {
     "X-RateLimit-Reset": ("The Unix time at which all are left again.", {"type": "integer"}),
     "WWW-Authenticate": ("The scheme of the key (RFC 6750).", {"const": "Bearer"}),
     "Allow": ("The methods of the path.", {"type": "string"}),
+    "Wake-Moved-To": ("The server to which the team has moved.", {"type": "string"}),
     "Retry-After": ("Seconds to wait before the same request.", {"type": "integer", "minimum": 1}),
 }
 ALWAYS_SENT = {
     "401": ["WWW-Authenticate"],
     "405": ["Allow"],
+    "421": ["Wake-Moved-To"],
     "429": ["Retry-After"],
     "503": ["Retry-After"],
 }

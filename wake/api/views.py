@@ -24,7 +24,7 @@ from database.idempotency import BadIdempotencyKey, Idempotency
 from database.uuids import NIL, uuid_or_none
 from wake import pickups, wire
 from wake.api import errors, log_context, openapi
-from wake.api.authentication import key_of, remembered_key
+from wake.api.authentication import bearer_of, key_of, remembered_key
 from wake.api.long_poll import long_poll
 from wake.api.parsers import read_object, stream_of
 from wake.api.serializers import (
@@ -52,7 +52,11 @@ class ProtocolView(APIView):
         return drf_request
 
     def get_exception_handler(self) -> Callable[..., HttpResponse | None]:
-        return partial(errors.answer_exception, nothing_yet=self.nothing_yet())
+        return partial(
+            errors.answer_exception,
+            nothing_yet=self.nothing_yet(),
+            key_text=bearer_of(self.request),
+        )
 
     def nothing_yet(self) -> dict[str, Any]:
         """Returns the members that a 429 or 503 has besides its error."""

@@ -4,6 +4,7 @@ from wake.models.answering_rules import AnsweringRule, AnsweringVersion, Trial, 
 from wake.models.blobs import Attachment, File, StoredFile, UploadedBlob
 from wake.models.callbacks import Callback, CallbackAttempt, CallbackHost, FailingTarget
 from wake.models.claims import (
+    CarriedProof,
     Claim,
     Failure,
     Outcome,
@@ -28,6 +29,7 @@ __all__ = [
     "Callback",
     "CallbackAttempt",
     "CallbackHost",
+    "CarriedProof",
     "Claim",
     "Delivery",
     "DeliveryQuerySet",

@@ -121,6 +121,9 @@ class ReceiptKey(KeyPair):
     # it is among the first `cut_size` entries of the log.
     cut_at = models.DateTimeField(null=True)
     cut_size = models.BigIntegerField(null=True)
+    # The address of the server that has this pair, if a team brought its receipts from there. Only
+    # the public key is then stored. Empty for the pairs of this server.
+    issuer = models.CharField(max_length=300, blank=True, default="", db_default="")
 
     class Meta:
         constraints = [
@@ -172,3 +175,22 @@ class Receipt(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class CarriedProof(models.Model):
+    """Stores the proof that a receipt is in the log of the server from which its team moved. The
+    log of this server does not have the receipt (wake/proof/log_proofs.py)."""
+
+    receipt = models.OneToOneField(
+        Receipt, on_delete=models.CASCADE, primary_key=True, related_name="carried_proof"
+    )
+    index = models.BigIntegerField()
+    # The members of the entry that are not in the receipt.
+    entry = models.JSONField()
+    # The inclusion proof, each hash in base64.
+    hashes = models.JSONField(default=list)
+    # The checkpoint, with its signatures.
+    note = models.TextField()
+
+    def __str__(self) -> str:
+        return f"Proof of {self.receipt_id}"

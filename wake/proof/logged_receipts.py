@@ -22,7 +22,8 @@ def _forgotten(at_once: int) -> UUID | None:
     for ids in key_ranges(Receipt.objects.all(), at_once=at_once):
         logged = LogEntry.objects.filter(ids.of("receipt_id"), receipt_id=OuterRef("pk"))
         waiting = LogWaiting.objects.filter(ids.of("object_id"), object_id=OuterRef("pk"))
-        forgotten = Receipt.objects.filter(ids.of("pk"), ~Exists(logged), ~Exists(waiting))
+        own = Receipt.objects.filter(ids.of("pk"), key__issuer="")
+        forgotten = own.filter(~Exists(logged), ~Exists(waiting))
         if receipt := forgotten.only("pk").order_by("pk").first():
             return receipt.pk
     return None

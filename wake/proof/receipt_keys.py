@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.db import transaction
 
 from accounts.audit import Actor, record
 from accounts.log import tree
 from accounts.log.checkpoints import checkpoints
+from accounts.models import TeamMove
 from wake.models import ReceiptKey
 
 ALGORITHM = "Ed25519"  # RFC 9864, 2.2; `EdDSA` is deprecated, because it does not name the curve
@@ -41,17 +45,28 @@ def rotate(*, by: Actor, cut: str = "", at: datetime) -> ReceiptKey:
 
 
 def key_set() -> dict[str, Any]:
-    """Returns every public key as a JWK Set (RFC 7517), newest first. A cut key has the member
-    `revoked` (OpenID Federation 1.0, 8.7), which also says how long the log was at that time. The
-    member `log` has the verifier keys of the log, if it has a checkpoint."""
-    keys = {"keys": [_jwk(key) for key in ReceiptKey.objects.order_by("-created_at", "pk")]}
+    """Returns every public key of this server as a JWK Set (RFC 7517), newest first. A cut key has
+    the member `revoked` (OpenID Federation 1.0, 8.7), which also says how long the log was at that
+    time. The member `log` has the verifier keys of the log, if it has a checkpoint."""
+    own = ReceiptKey.objects.filter(issuer="").order_by("-created_at", "pk")
+    keys = {"keys": [_jwk(key) for key in own]}
     if verifier_keys := checkpoints.verifier_keys():
         return {**keys, "log": {"keys": verifier_keys}}
     return keys
 
 
+def key_sets_of_earlier_servers(team_id: int) -> Iterator[tuple[str, Any]]:
+    """Yields the host and the JWK Set of each server from which the team moved, as they were when
+    the team left it. These keys verify the receipts that the team brought."""
+    moves = TeamMove.objects.filter(team=team_id, state=TeamMove.State.OPENED)
+    move = moves.order_by("-ended_at").first()
+    for each in move.servers if move else ():
+        if each["server"] != settings.WAKE_ORIGIN:
+            yield urlsplit(each["server"]).netloc.replace(":", "-"), each["keys"]
+
+
 def _cut(kid: str, *, by: Actor, at: datetime) -> None:
-    key = ReceiptKey.objects.filter(pk=kid).first()
+    key = ReceiptKey.objects.filter(pk=kid, issuer="").first()
     if key is None:
         raise NoSuchReceiptKey(NoSuchReceiptKey.__doc__)
     if key.cut_at is not None:

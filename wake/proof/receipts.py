@@ -18,10 +18,10 @@ from accounts.log import receipts as log_receipts
 from accounts.models import LogEntry
 from database.compiled_queries import CompiledQuery, parameter
 from wake import wire
-from wake.models import Claim, Delivery, Receipt, Response, Vote
+from wake.models import CarriedProof, Claim, Delivery, Receipt, Response, Vote
 from wake.proof import sd_jwt
 from wake.proof.receipt_keys import ALGORITHM, current_key
-from wake.proof.signatures import text_hash
+from wake.proof.signatures import origin_of, text_hash
 
 TYPE = "wake-receipt+sd-jwt"
 # The votes for a delivery, by the name of the person and the time.
@@ -121,10 +121,14 @@ def without_signatures(disclosures: str, signatures: Collection[str]) -> str:
 
 
 def _counts(receipt: Receipt) -> bool:
-    """Returns whether the key of a receipt was not cut, or was cut after the log had the
-    receipt."""
+    """Returns whether the key of a receipt was not cut, or was cut after the log had the receipt.
+    For a key of another server, this is the log of that server."""
     size = receipt.key.cut_size
-    return size is None or LogEntry.objects.filter(receipt_id=receipt.pk, index__lt=size).exists()
+    if size is None:
+        return True
+    if receipt.key.issuer:
+        return CarriedProof.objects.filter(receipt=receipt, index__lt=size).exists()
+    return LogEntry.objects.filter(receipt_id=receipt.pk, index__lt=size).exists()
 
 
 def _made(response: Response, claim: Claim | None, *, at: datetime) -> Receipt:
@@ -229,9 +233,12 @@ def _votes(response: Response, given: Votes) -> list[dict[str, Any]]:
 
 def _signatures(response: Response, given: Votes) -> list[dict[str, Any]]:
     """Returns the signatures of passkeys that made the answer: one of the person who answered, or
-    one of each person who approved."""
+    one of each person who approved. Leaves out signatures that people made at another address,
+    before their team moved here. A receipt of this server cannot confirm them (docs/receipts.md,
+    Signatures)."""
     signed: Iterable[Vote | Response] = given.values() if response.is_of_votes else [response]
-    return [json.loads(each.signature_json) for each in signed if each.signature_json]
+    signatures = [json.loads(each.signature_json) for each in signed if each.signature_json]
+    return [each for each in signatures if origin_of(each) in {"", settings.WAKE_ORIGIN}]
 
 
 def _vote(decision: dict[str, str], votes: Votes, response: Response) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -81,3 +82,13 @@ def text_hash(text: str | None) -> str | None:
 def as_text(content: bytes) -> str:
     """Returns base64url without padding."""
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def origin_of(signature: Mapping[str, Any]) -> str:
+    """Returns the address of the page on which the person signed, from a signature as it is stored.
+    Returns an empty text if the signature does not say it."""
+    text = str(signature.get("client_data_json", ""))
+    if not text:
+        return ""
+    padded = text + "=" * (-len(text) % 4)
+    return str(json.loads(base64.urlsafe_b64decode(padded))["origin"])

@@ -20,6 +20,7 @@ from accounts.models import (
     Identity,
     Invitation,
     Membership,
+    MovedMembership,
     OAuthGrant,
     Passkey,
     RecoveryCode,
@@ -54,6 +55,11 @@ SECTIONS = [
         "teams",
         lambda user: Membership.objects.filter(user=user),
         ("team__slug", "team__name", "role", "from_groups", "created_at"),
+    ),
+    ExportSection(
+        "moved_teams",
+        lambda user: MovedMembership.objects.filter(user=user),
+        ("move__slug", "move__name", "move__state", "move__server", "role", "created_at"),
     ),
     ExportSection(
         "absence", lambda user: Absence.objects.filter(user=user), ("until", "deputy__display_name")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 
 from accounts.access import members
+from accounts.access.moves import closed_teams
 from accounts.audit import record
 from accounts.models import Membership, Team, User
 from accounts.sign_in.oidc.provider import Provider
@@ -21,13 +22,14 @@ RANKS = ("reader", "reviewer", "owner")
 def apply(
     user: User, groups: frozenset[str], provider: Provider, *, is_complete: bool = True
 ) -> None:
-    """Adds, changes and removes memberships. The caller has locked the person's row. If the groups
-    are not complete, memberships are only added, because another group may have given the others.
-    """
+    """Adds, changes and removes memberships, except in teams that move to another server. The
+    caller has locked the person's row. If the groups are not complete, memberships are only added,
+    because another group may have given the others."""
     wanted = _roles(groups, provider)
     named = Team.objects.filter(slug__in=wanted)
     given = Team.objects.filter(memberships__user=user, memberships__from_groups=True)
-    for team in (named | given).distinct().order_by("pk"):
+    teams = (named | given).exclude(pk__in=closed_teams())
+    for team in teams.distinct().order_by("pk"):
         members.hold(team.pk)
         membership = Membership.objects.filter(team=team, user=user).first()
         role = wanted.get(team.slug)

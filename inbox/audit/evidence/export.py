@@ -27,7 +27,7 @@ from inbox.audit.evidence.rule_versions import rule_versions
 from inbox.audit.evidence.scope import Scope, batches_of, ids_of
 from wake import wire
 from wake.models import Delivery
-from wake.proof.receipt_keys import key_set
+from wake.proof.receipt_keys import key_set, key_sets_of_earlier_servers
 
 FORMAT = "wake-evidence/1"
 CHUNK = 65_536
@@ -144,6 +144,8 @@ class _Export:
         yield EvidenceFile("roles.csv", [_roles(roles)])
         yield EvidenceFile("rules.json", [_json(rule_versions(self.answering, self.assignment))])
         yield EvidenceFile("wake-keys.json", [_json(key_set())])
+        for host, keys in key_sets_of_earlier_servers(team.pk):
+            yield EvidenceFile(f"wake-keys-{host}.json", [_json(keys)])
         for stamped in stamps.of_sizes(self.checkpoints):
             yield EvidenceFile(f"checkpoints/{stamped.size}", [stamped.note])
             yield EvidenceFile(f"checkpoints/{stamped.size}.tsr", [stamped.response])

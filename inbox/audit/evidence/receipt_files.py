@@ -54,5 +54,8 @@ def receipt_files(delivery_id: UUID, gone: MissingParts, *, at: datetime) -> Rec
         return ReceiptFiles(files, None)
     if proof is None:
         return ReceiptFiles(files, WAITING)
+    files["receipt.tlog-proof"] = proof.encode()
+    if receipt.key.issuer:  # the checkpoint of the server from which the team moved
+        return ReceiptFiles(files, INCLUDED)
     _, size, *_ = proof.partition("\n\n")[2].splitlines()  # https://c2sp.org/tlog-checkpoint
-    return ReceiptFiles({**files, "receipt.tlog-proof": proof.encode()}, INCLUDED, int(size))
+    return ReceiptFiles(files, INCLUDED, int(size))

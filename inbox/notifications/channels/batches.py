@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.urls import reverse
 
+from database.sweeps import to_work_on
 from inbox.models import Channel, ChannelEvent, Notification
 from inbox.notifications.channels.digests import digest_text
 from inbox.notifications.channels.message import MAX_LISTED, ChannelMessage, MessageItem
@@ -67,7 +68,8 @@ def due_notifications(at: datetime) -> QuerySet[Notification]:
 
 def due_channels(at: datetime) -> list[uuid.UUID]:
     """Returns the channels with due notifications, most overdue first."""
-    return list(dict.fromkeys(due_notifications(at).values_list("channel", flat=True)[:MAX_READ]))
+    due = to_work_on(due_notifications(at))
+    return list(dict.fromkeys(due.values_list("channel", flat=True)[:MAX_READ]))
 
 
 @transaction.atomic

@@ -198,7 +198,8 @@ def _record_digest(rule: NotificationRule, *, at: datetime) -> int:
 def forget_settled(*, at: datetime) -> int:
     """Deletes rows that were settled long ago, and rows that were written while their channel was
     removed. Indexes: settled_notifications, notifications_due."""
-    settled = Notification.objects.filter(due_at__isnull=True, created_at__lt=at - KEPT)
+    old = Notification.objects.filter(due_at__isnull=True, created_at__lt=at - KEPT)
+    settled = sweeps.to_work_on(old)
     lost = Notification.objects.filter(
         ~Exists(Channel.objects.filter(pk=OuterRef("channel"))), due_at__lt=at
     )

@@ -11,9 +11,9 @@ import pytest
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import DeadlockDetected
 
-from accounts.agents import gates
+from accounts.agents import gates, keys
 from accounts.audit import SYSTEM
-from accounts.models import Agent, ApiKey, Team
+from accounts.models import Agent, ApiKey, MovedKey, Team, TeamMove
 from database.clock import database_now
 from tests.fixtures.agent_client import AgentClient
 from tests.types import Answer
@@ -106,6 +106,19 @@ def observe_errors(observer: Observer, settings: Any) -> None:
         observer.send(name)
 
 
+def observe_a_move(observer: Observer, team: Team) -> None:
+    """Sends each operation a request of a team that has moved to another server."""
+    at = database_now()
+    move = TeamMove.objects.create(
+        team=team, state="left", slug=team.slug, name=team.name, server="https://b", began_at=at
+    )
+    key, text = keys.mint(observer.caller.key.agent, by=SYSTEM)
+    keys.revoke(key, by=SYSTEM, at=at)
+    MovedKey.objects.create(digest=key.digest, move=move)
+    for name in observer.operations.keys() - PUBLIC:
+        observer.send(name, Authorization=f"Bearer {text}")
+
+
 def test_the_server_sends_exactly_the_headers_of_the_document(
     observer: Observer, answer: Answer, agent: Agent, team: Team, settings: Any
 ) -> None:
@@ -113,6 +126,7 @@ def test_the_server_sends_exactly_the_headers_of_the_document(
 
     observe_successes(observer, answer, gate)
     observe_errors(observer, settings)
+    observe_a_move(observer, team)
 
     for name, (_, _, responses) in observer.operations.items():
         for code, response in responses.items():

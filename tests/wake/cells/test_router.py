@@ -21,6 +21,10 @@ from tests.wake.server.edge.proxies import DEPLOY, HOST, Missing, Proxy, proxied
 pytestmark = [pytest.mark.once, pytest.mark.system]
 
 MAPS = re.compile(r"^map \$arg_wait \$wake_by_query \{.*?^\}\nmap \$uri .*?^\}\n", re.M | re.S)
+LOCATION = """    location / {
+        proxy_pass http://$wake_upstream;
+    }
+"""
 # The addresses of docs/cells.md.
 UPSTREAMS = {
     "a-web": "10.0.1.1:8000",
@@ -36,9 +40,17 @@ def answering_as(name: str) -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(200)
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+            moved_to = self.headers.get("X-Moved-To", "")
+            has_moved = bool(moved_to) and name.startswith("a")
+            self.send_response(421 if has_moved else 200)
+            if has_moved:
+                self.send_header("Wake-Moved-To", moved_to)
             self.end_headers()
-            self.wfile.write(json.dumps({"at": name}).encode())
+            self.wfile.write(json.dumps({"at": name, **({"body": body} if body else {})}).encode())
+
+        def do_POST(self) -> None:
+            self.do_GET()
 
         def log_message(self, *args: Any) -> None:
             pass
@@ -56,8 +68,12 @@ def answering_as(name: str) -> Iterator[str]:
 @pytest.fixture
 def router(tmp_path: Path) -> Iterator[Proxy]:
     example = (DEPLOY / "nginx.conf").read_text()
-    maps = documented("docs/cells.md", "$wake_cell_of_key")
+    maps = documented("docs/cells.md", "map $wake_cell_of_host$")
+    maps += documented("docs/cells.md", "map $wake_moved_to")
+    locations = documented("docs/cells.md", "error_page 421 = @moved;")
     assert MAPS.search(example)
+    assert LOCATION in example
+    example = example.replace(LOCATION, locations)
     with ExitStack() as running:
         addresses = {name: running.enter_context(answering_as(name)) for name in UPSTREAMS}
         for name, address in UPSTREAMS.items():
@@ -108,3 +124,16 @@ def test_each_request_reaches_its_cell(router: Proxy, subtests: pytest.Subtests)
             with router.client(host=f"{host}{HOST}") as client:
                 answer = client.get(path, headers={"Authorization": authorization})
             assert answer.json() == {"at": expected}
+
+
+def test_a_request_of_a_team_that_moved_is_sent_on(router: Proxy) -> None:
+    headers = {"Authorization": key("wk_live_a_"), "X-Moved-To": f"https://b.{HOST}"}
+    with router.client() as client:
+        sent_on = client.post("/wake/v1/deliver", content="the body", headers=headers)
+        waiting = client.get("/wake/v1/responses?wait=5", headers=headers)
+        elsewhere = {**headers, "X-Moved-To": "https://elsewhere.example.com"}
+        refused = client.post("/wake/v1/deliver", content="the body", headers=elsewhere)
+
+    assert sent_on.json() == {"at": "b-web", "body": "the body"}
+    assert waiting.json() == {"at": "b-stream"}
+    assert refused.status_code == 421

@@ -67,6 +67,10 @@ OF_DELIVERIES: dict[str, dict[str, str]] = {
         WHO: "person_disclosure vote_disclosures",
         HASH: "jwt",
     },
+    "wake.CarriedProof": {
+        LINK: "receipt",
+        HASH: "index entry hashes note",
+    },
     "wake.Failure": {
         LINK: "delivery team outcome",
         WHEN: "failed_at acknowledged_at",
@@ -211,6 +215,7 @@ OF_OTHERS: dict[str, str] = {
     "what owners set for a team": "accounts.Team accounts.Invitation wake.Rule wake.RuleVersion"
     " wake.AnsweringRule wake.AnsweringVersion wake.CallbackHost wake.FailingTarget"
     " wake.Retention accounts.ClientPolicy",
+    "where a team that moved is": "accounts.TeamMove accounts.MovedKey accounts.MovedMembership",
     "an agent and its keys": "accounts.Agent accounts.ClaimedId accounts.ApiKey"
     " accounts.SigningSecret accounts.Gate accounts.Gate_agents relay.Card relay.Card_callers"
     " relay.CallerKey relay.Connector accounts.OAuthGrant",

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 
+from accounts.access.moves import moves_of
 from database import outages
 from wake.api import log_context
 from wake.api.errors import RETRY_OUTAGE_AFTER, unavailable
@@ -39,7 +40,9 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     if is_machine_path(request.path_info):
         return machine_error(request.path_info, 404, "not_found")
-    return render(request, "404.html", status=404)
+    user = getattr(request, "user", None)  # an earlier middleware may have answered
+    moves = moves_of(user) if user is not None and user.is_authenticated else []
+    return render(request, "404.html", {"moves": moves}, status=404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

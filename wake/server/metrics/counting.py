@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from accounts.audit import COPIED_FROM
 from accounts.models import AuditCheckpoint, AuditEvent
 from wake.models import EventCounts, Response
 from wake.models.picking_up import EVENT as PICKED_UP
@@ -55,7 +56,9 @@ def _count_next(at_once: int) -> int:
         return 0
     new = AuditEvent.objects.filter(pk__gt=counts.event_id, pk__lte=decided)
     rows = new.filter(event__in=[RECEIVED, PICKED_UP]).order_by("pk")
-    events = list(rows.values_list("pk", "event", "object_id", "detail")[:at_once])
+    read = list(rows.values_list("pk", "event", "object_id", "detail")[:at_once])
+    # The server from which a team moved has counted its events.
+    events = [event for event in read if COPIED_FROM not in event[-1]]
     deliveries, responses = Counter(counts.deliveries), Counter(counts.responses)
     picked_up = [UUID(object_id) for _, event, object_id, _ in events if event == PICKED_UP]
     decisions = _decisions(picked_up)
@@ -66,9 +69,9 @@ def _count_next(at_once: int) -> int:
             status, decided_by = decision
             responses[f"{status} {detail['route']} {decided_by}"] += 1
     counts.deliveries, counts.responses = dict(deliveries), dict(responses)
-    counts.event_id = events[-1][0] if len(events) == at_once else max(decided, counts.event_id)
+    counts.event_id = read[-1][0] if len(read) == at_once else max(decided, counts.event_id)
     counts.save(update_fields=["deliveries", "responses", "event_id"])
-    return len(events)
+    return len(read)
 
 
 def _decisions(delivery_ids: Collection[UUID]) -> dict[UUID, tuple[str, str]]:

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from accounts.audit.key_ranges import KeyRange
 from accounts.log import sweep
 from accounts.models import AuditCheckpoint, CheckpointSending
+from database.sweeps import to_work_on
 from wake.models import Callback, Delivery, Response
 
 # Returns since when the most overdue row is due at an instant, or None if no row is due.
@@ -19,11 +20,12 @@ FirstDue = Callable[[datetime], datetime | None]
 
 
 def by(column: str, rows: Callable[[datetime], QuerySet[Any]]) -> FirstDue:
-    """Returns the queue of the `rows` that are due at an instant. The column has an index, and says
-    since when a row is due."""
+    """Returns the queue of the `rows` that are due at an instant, without those that wait for the
+    move of their team. The column has an index, and says since when a row is due."""
 
     def first_due(at: datetime) -> datetime | None:
-        first: datetime | None = rows(at).order_by(column).values_list(column, flat=True).first()
+        due = to_work_on(rows(at)).order_by(column)
+        first: datetime | None = due.values_list(column, flat=True).first()
         return first
 
     return first_due

@@ -9,6 +9,7 @@ REMOVED = {
     "accounts.User_groups": "user",
     "accounts.User_user_permissions": "user",
     "accounts.Membership": "user",
+    "accounts.MovedMembership": "user",
     "accounts.Absence": "user",
     "accounts.Identity": "issuer subject user email directory_id groups",
     "accounts.DirectoryAccount": "user user_name user_key external_id display_name formatted_name"
@@ -114,6 +115,7 @@ KEPT: dict[str, dict[str, str]] = {
     TEAM: {
         "accounts.Team": "slug name",
         "accounts.DirectoryGroup": "display_name external_id",
+        "accounts.TeamMove": "slug name server ledger servers",
         "accounts.Agent": "agent_id",
         "accounts.ClaimedId": "pattern",
         "accounts.Gate": "name",
@@ -138,9 +140,10 @@ KEPT: dict[str, dict[str, str]] = {
         "accounts.SigningSecret": "ciphertext",
         "accounts.SignInAttempts": "digest",
         "accounts.UsedChallenge": "digest",
+        "accounts.MovedKey": "digest",
         "relay.CallerKey": "hint digest",
         "inbox.PushKey": "private_key",
-        "wake.ReceiptKey": "kid public_key private_key",
+        "wake.ReceiptKey": "kid public_key private_key issuer",
         "accounts.LogKey": "kid public_key private_key name",
         "inbox.SlackRequest": "key",
     },
@@ -159,6 +162,7 @@ KEPT: dict[str, dict[str, str]] = {
     },
     SERVER: {
         "accounts.LogCheckpoint": "root note",
+        "wake.CarriedProof": "entry hashes note",
         "accounts.CheckpointSending": "name error result",
         "accounts.ProviderDocument": "url content",
         "admin.LogEntry": "object_id change_message",
