@@ -21,7 +21,7 @@ class Blocked(IntEnum):
 
 
 class Work(IntEnum):
-    """What the statement does with the rows that are there. A later member takes longer."""
+    """Names how a statement treats the rows of its table. A later member takes longer."""
 
     NONE = 0
     READ = 1

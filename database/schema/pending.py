@@ -14,7 +14,7 @@ from django.db.migrations.state import ProjectState
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PendingOperation:
     """An operation with its statements. `statements` is None if they depend on rows, or on what an
     earlier pending operation makes."""
 
@@ -30,7 +30,7 @@ def pending_migrations() -> list[Migration]:
     return [migration for migration, _ in plan]
 
 
-def steps_of_pending_migrations() -> Iterator[tuple[Migration, list[Step]]]:
+def steps_of_pending_migrations() -> Iterator[tuple[Migration, list[PendingOperation]]]:
     """Yields what `migrate` would do to tables that are there, and does nothing of it."""
     executor = MigrationExecutor(connection)
     graph, applied = executor.loader.graph, executor.loader.applied_migrations
@@ -54,7 +54,7 @@ class Reader:
         self._is_skipping = not with_new_models
         self._new_models: set[tuple[str, str]] = set()
 
-    def steps(self, operations: Sequence[Operation], app: str) -> Iterator[Step]:
+    def steps(self, operations: Sequence[Operation], app: str) -> Iterator[PendingOperation]:
         for operation in operations:
             if isinstance(operation, SeparateDatabaseAndState):
                 before = self.state.clone()
@@ -64,12 +64,12 @@ class Reader:
             elif self._is_skipping and self._is_of_a_new_model(operation, app):
                 self._forwards(operation, app)
             elif not operation.reduces_to_sql:
-                yield Step(operation, None)
+                yield PendingOperation(operation, None)
                 self._forwards(operation, app)
             else:
                 before, self.state = self.state, self.state.clone()
                 operation.state_forwards(app, self.state)
-                yield Step(operation, _statements(operation, app, before, self.state))
+                yield PendingOperation(operation, _statements(operation, app, before, self.state))
 
     def _is_of_a_new_model(self, operation: Operation, app: str) -> bool:
         if isinstance(operation, CreateModel):

@@ -1,4 +1,4 @@
-"""What is said of a statement's locks and work is what PostgreSQL does."""
+"""Compares the forecast locks and work of a statement with those of PostgreSQL."""
 
 from __future__ import annotations
 

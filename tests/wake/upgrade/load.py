@@ -63,7 +63,7 @@ class Load:
     key: str
     ledger: Ledger
     unanswered: deque[str] = field(default_factory=deque)
-    # What the agents read in their sweeps, by delivery.
+    # The statuses that the agents' sweeps read, by delivery.
     swept: dict[str, str] = field(default_factory=dict)
     finished: threading.Event = field(default_factory=threading.Event)
     jobs: list[Future[None]] = field(default_factory=list)

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from wake.management import backups
-from wake.management.preflight import configuration, migrations, roles, room, services
+from wake.management.preflight import configuration, migrations, roles, room, versions
 from wake.management.preflight.findings import Finding, Level
 from wake.management.preflight.forecasts import Forecast
 
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 
     def handle(self, *args: Any, backup: Path | None, **options: Any) -> None:
-        database = services.database()
+        database = versions.database()
         plan = migrations.pending() if database.level is Level.OK else []
         findings = list(_findings(database, plan, backup))
         problems = [finding for finding in findings if finding.level is Level.PROBLEM]
@@ -50,8 +50,8 @@ def _findings(
 ) -> Iterator[Finding]:
     yield from configuration.findings()
     yield database
-    yield from services.pooler()
-    yield from services.redis()
+    yield from versions.pooler()
+    yield from versions.redis()
     if database.level is not Level.OK:
         return
     yield from roles.findings()

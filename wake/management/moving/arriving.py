@@ -28,7 +28,7 @@ from wake.management.moving.ledger import Ledger, Line
 from wake.management.moving.notes import all_notes
 from wake.management.moving.references import PERSON, TEAM, Numbers, translated
 from wake.management.moving.rows import PlainRow
-from wake.management.moving.tables import Table, moved_tables, named_tables
+from wake.management.moving.tables import TeamTable, moved_tables, named_tables
 
 State = TeamMove.State
 Parts = Iterator[Any]
@@ -174,7 +174,7 @@ def _number_before(head: Any) -> int | None:
     return None
 
 
-def _store_rows(table: Table, some: list[PlainRow], move: TeamMove, numbers: Numbers) -> None:
+def _store_rows(table: TeamTable, some: list[PlainRow], move: TeamMove, numbers: Numbers) -> None:
     refusal = all_notes().refusals.get(table.label)
     for reason in filter(None, map(refusal, some) if refusal else ()):
         raise MoveRefused(reason)

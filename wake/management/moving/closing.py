@@ -25,7 +25,7 @@ from database.notifications import notify
 from wake import signals
 from wake.management.moving.notes import all_notes
 from wake.management.moving.rows import PlainRow
-from wake.management.moving.tables import Table
+from wake.management.moving.tables import TeamTable
 from wake.models import Callback, Response
 
 FOREVER = datetime(9999, 1, 1, tzinfo=UTC)
@@ -122,7 +122,7 @@ def reopen(move: TeamMove, *, state: str, event: str, by: Actor, at: datetime) -
     signals.wake_worker_on_commit(Callback)
 
 
-def as_open(table: Table, row: PlainRow, move: TeamMove, stopped: set[str]) -> PlainRow:
+def as_open(table: TeamTable, row: PlainRow, move: TeamMove, stopped: set[str]) -> PlainRow:
     """Returns the row as it is while the team is open. `stopped` has the digests of the keys that
     the move stopped."""
     is_key = table.label in all_notes().keys
@@ -133,7 +133,7 @@ def as_open(table: Table, row: PlainRow, move: TeamMove, stopped: set[str]) -> P
     return row
 
 
-def as_closed(table: Table, row: PlainRow, move: TeamMove) -> PlainRow:
+def as_closed(table: TeamTable, row: PlainRow, move: TeamMove) -> PlainRow:
     """Returns the row as it is while the move closes the team."""
     if table.label in all_notes().keys and row["revoked_at"] is None:
         return {**row, "revoked_at": move.began_at}

@@ -9,7 +9,7 @@ from typing import Any
 
 from wake.management.moving.rows import PlainRow
 from wake.management.moving.sealed import encoded
-from wake.management.moving.tables import Table
+from wake.management.moving.tables import TeamTable
 
 Ledger = dict[str, list[Any]]
 
@@ -33,7 +33,7 @@ class Line:
         return [self.rows, self.hash.hexdigest()]
 
 
-def comparable(table: Table, row: PlainRow) -> PlainRow:
+def comparable(table: TeamTable, row: PlainRow) -> PlainRow:
     """Returns the row without its own number, which the other server changes."""
     if not table.is_numbered:
         return row

@@ -16,7 +16,7 @@ from wake.management.moving.ledger import Ledger, Line, comparable
 from wake.management.moving.notes import Translate
 from wake.management.moving.references import translated
 from wake.management.moving.rows import PlainRow
-from wake.management.moving.tables import Table, moved_tables
+from wake.management.moving.tables import TeamTable, moved_tables
 
 EVENTS = "accounts.AuditEvent"
 
@@ -68,7 +68,7 @@ def without_time_limit() -> Iterator[None]:
         yield
 
 
-def _batches(table: Table, move: TeamMove) -> Iterator[list[PlainRow]]:
+def _batches(table: TeamTable, move: TeamMove) -> Iterator[list[PlainRow]]:
     if table.model is not Membership:
         yield from rows.read(table, move.team_id)
         return
@@ -86,7 +86,7 @@ def _batches(table: Table, move: TeamMove) -> Iterator[list[PlainRow]]:
 
 
 def _row(
-    table: Table, row: PlainRow, move: TeamMove, stopped: set[str], translate: Translate | None
+    table: TeamTable, row: PlainRow, move: TeamMove, stopped: set[str], translate: Translate | None
 ) -> Any:
     row = as_open(table, row, move, stopped)
     return translated(table, row, translate or _same)

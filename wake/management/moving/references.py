@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from accounts.models import User
 from wake.management.moving.notes import Translate, all_notes
 from wake.management.moving.rows import PlainRow
-from wake.management.moving.tables import Table
+from wake.management.moving.tables import TeamTable
 
 PERSON = User._meta.label
 TEAM = "accounts.Team"
@@ -43,7 +43,7 @@ class Numbers:
         )
 
 
-def translated(table: Table, row: PlainRow, translate: Translate) -> PlainRow:
+def translated(table: TeamTable, row: PlainRow, translate: Translate) -> PlainRow:
     """Returns the row with the numbers of the other server."""
     row, notes = dict(row), all_notes()
     for column in table.fields:

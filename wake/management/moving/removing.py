@@ -16,7 +16,7 @@ from wake import signals
 from wake.management.moving.leaving import MoveRefused
 from wake.management.moving.notes import all_notes
 from wake.management.moving.reading import without_time_limit
-from wake.management.moving.tables import Table, tables_to_remove
+from wake.management.moving.tables import TeamTable, tables_to_remove
 from wake.models import Assignment, Delivery
 
 AT_ONCE = 500
@@ -63,7 +63,7 @@ def _remove(move: TeamMove) -> int:
     return sum(_remove_rows(table, move.team_id) for table in tables_to_remove())
 
 
-def _remove_rows(table: Table, team_id: int) -> int:
+def _remove_rows(table: TeamTable, team_id: int) -> int:
     count = 0
     while ids := _next_ids(table, team_id):
         with transaction.atomic():
@@ -73,7 +73,7 @@ def _remove_rows(table: Table, team_id: int) -> int:
     return count
 
 
-def _next_ids(table: Table, team_id: int) -> list[Any]:
+def _next_ids(table: TeamTable, team_id: int) -> list[Any]:
     with without_time_limit():
         return list(table.every_row_of(team_id).values_list("pk", flat=True)[:AT_ONCE])
 

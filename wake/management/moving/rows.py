@@ -14,14 +14,14 @@ from django.db import models
 
 from database import encryption
 from database.encrypted_columns import Ciphertext, ContentField
-from wake.management.moving.tables import Table
+from wake.management.moving.tables import TeamTable
 
 SECRET = "ciphertext"  # noqa: S105 - how the names of columns with secrets end
 
 PlainRow = dict[str, Any]
 
 
-def read(table: Table, team_id: int) -> Iterator[list[PlainRow]]:
+def read(table: TeamTable, team_id: int) -> Iterator[list[PlainRow]]:
     """Yields the rows in the order of their ids, a few at a time."""
     names = [field.attname for field in table.fields]
     pk: Any = table.model._meta.pk
@@ -39,7 +39,7 @@ def read(table: Table, team_id: int) -> Iterator[list[PlainRow]]:
         yield [_plain(table, row) for row in batch]
 
 
-def store(table: Table, rows: Sequence[PlainRow]) -> list[Any]:
+def store(table: TeamTable, rows: Sequence[PlainRow]) -> list[Any]:
     """Stores the rows, and returns their ids in the same order. The database numbers the rows of a
     numbered table."""
     pk: Any = table.model._meta.pk
@@ -58,7 +58,7 @@ def store(table: Table, rows: Sequence[PlainRow]) -> list[Any]:
     return [each.pk for each in made]
 
 
-def _plain(table: Table, row: PlainRow) -> PlainRow:
+def _plain(table: TeamTable, row: PlainRow) -> PlainRow:
     for field in table.fields:
         value = row[field.attname]
         if isinstance(value, memoryview):

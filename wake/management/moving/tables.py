@@ -35,7 +35,7 @@ ROWS_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
-class Table:
+class TeamTable:
     model: type[models.Model]
 
     @property
@@ -72,7 +72,7 @@ class Table:
 
 
 @cache
-def moved_tables() -> tuple[Table, ...]:
+def moved_tables() -> tuple[TeamTable, ...]:
     """Returns the tables that move: first the team, and each table after those whose numbers its
     rows name."""
     left_out = all_notes().left_out
@@ -84,7 +84,7 @@ def moved_tables() -> tuple[Table, ...]:
 
 
 @cache
-def tables_to_remove() -> tuple[Table, ...]:
+def tables_to_remove() -> tuple[TeamTable, ...]:
     """Returns the tables of a team, those that name others first."""
     unlinked = all_notes().unlinked  # without these foreign keys, there is no circle
     kept = {"accounts.TeamMove", "accounts.MovedKey", "accounts.MovedMembership"}
@@ -110,13 +110,13 @@ def named_tables() -> frozenset[str]:
     return frozenset(named | {label for label in OBJECTS_OF_EVENTS if every[label].is_numbered})
 
 
-def every_table() -> Iterator[Table]:
+def every_table() -> Iterator[TeamTable]:
     for model in apps.get_models(include_auto_created=True):
         if model is Team or path_to_team(model) is not None:
-            yield Table(model)
+            yield TeamTable(model)
 
 
-def _numbered(table: Table, moved: dict[str, Table]) -> Iterator[str]:
+def _numbered(table: TeamTable, moved: dict[str, TeamTable]) -> Iterator[str]:
     """Yields the labels of other moved tables whose numbers this table names."""
     others = all_notes().numbers.get(table.label)
     targets = [*map(_target, table.fields), *(others.labels if others else [])]

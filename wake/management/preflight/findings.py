@@ -1,4 +1,4 @@
-"""What `manage.py preflight` reports: a level and one or two sentences about a part."""
+"""Holds a level and one or two sentences about a part, which `manage.py preflight` reports."""
 
 from __future__ import annotations
 

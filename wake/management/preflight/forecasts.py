@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.migrations import Migration
 
 from database.schema.locks import Blocked, Effect, Work, effects
-from database.schema.pending import Step, steps_of_pending_migrations
+from database.schema.pending import PendingOperation, steps_of_pending_migrations
 
 # The speed of the disk is measured here and now. The other figures are from 138 MB of deliveries on
 # PostgreSQL 15 (docs/decisions/0092-preflight-estimates-from-a-sample.md).
@@ -36,7 +36,7 @@ class Table:
 
 @dataclass(slots=True)
 class Forecast:
-    """What a migration does to tables that are there. Times are seconds."""
+    """Says for how long a migration blocks existing tables. Times are seconds."""
 
     migration: str
     is_atomic: bool
@@ -45,7 +45,7 @@ class Forecast:
     # Builds of indexes and checks of rows that block nothing.
     beside: dict[str, float] = field(default_factory=dict)
     new_bytes: int = 0
-    # What each part of code does, in the words of its author.
+    # The docstring of each part that is code.
     code: list[str] = field(default_factory=list)
 
 
@@ -58,7 +58,10 @@ def forecasts() -> Iterator[Forecast]:
 
 
 def forecast(
-    migration: Migration, steps: Sequence[Step], tables: Mapping[str, Table], speed: float
+    migration: Migration,
+    steps: Sequence[PendingOperation],
+    tables: Mapping[str, Table],
+    speed: float,
 ) -> Forecast:
     """`speed` is how many bytes of a table PostgreSQL reads and checks in a second."""
     result = Forecast(f"{migration.app_label}.{migration.name}", bool(migration.atomic))
@@ -100,7 +103,7 @@ def _seconds(work: Work, table: Table, speed: float) -> float:
     return table.heap / speed if work is Work.READ else 0.0
 
 
-def _described(step: Step, migration: Migration) -> str:
+def _described(step: PendingOperation, migration: Migration) -> str:
     code = getattr(step.operation, "code", None)
     module = inspect.getmodule(type(migration))
     text = inspect.getdoc(code) or inspect.getdoc(module) or step.operation.describe()

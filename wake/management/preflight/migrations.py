@@ -46,8 +46,8 @@ def findings(plan: Sequence[Forecast]) -> Iterator[Finding]:
     yield Finding(
         PART,
         Level.OK,
-        "What is not named blocks tables for a moment at most. All times are rough: expect a third "
-        "to three times of them.",
+        "The other migrations block tables for a moment at most. All times are rough: expect a "
+        "third to three times of them.",
     )
 
 

@@ -10,8 +10,8 @@ from django.db.migrations import Migration, RunPython
 from django.db.migrations.operations import RunSQL
 
 from database.schema.locks import Blocked
-from database.schema.pending import Step
-from wake.management.preflight import services
+from database.schema.pending import PendingOperation
+from wake.management.preflight import versions
 from wake.management.preflight.findings import Level
 from wake.management.preflight.forecasts import Forecast, Table, forecast
 from wake.management.preflight.migrations import findings
@@ -27,7 +27,7 @@ def foreseen(statements: Sequence[str], *, atomic: bool = True) -> Forecast:
     """The disk reads 10 MB a second."""
     kind = type("Migration", (Migration,), {"atomic": atomic})
     migration = kind("0007_lamps", "house")
-    steps = [Step(RunSQL(each), (each,)) for each in statements]
+    steps = [PendingOperation(RunSQL(each), (each,)) for each in statements]
     return forecast(migration, steps, {"lamps": LAMPS, "rooms": ROOMS}, 10 * MEGABYTE)
 
 
@@ -108,13 +108,13 @@ def test_code_is_told_in_its_own_words() -> None:
         """
 
     migration = Migration("0008_brighter", "house")
-    result = forecast(migration, [Step(RunPython(brighten), None)], {}, 1)
+    result = forecast(migration, [PendingOperation(RunPython(brighten), None)], {}, 1)
 
     assert result.code == ["Gives each lamp more light."]
 
 
 def test_an_old_postgresql_is_a_problem() -> None:
-    finding = services.database(oldest=(99, 1))
+    finding = versions.database(oldest=(99, 1))
 
     assert finding.level is Level.PROBLEM
     assert finding.text.endswith("Wake needs 99.1 or later.")

@@ -56,7 +56,8 @@ def redis(*, oldest: tuple[int, ...] = REDIS) -> Iterator[Finding]:
 
 
 def pooler() -> Iterator[Finding]:
-    """Asks the console of PgBouncer, which answers only users in `stats_users` or `admin_users`."""
+    """Asks the console of PgBouncer, which answers only its administrators and the users in
+    `stats_users` (deploy/pgbouncer.ini)."""
     if not settings.WAKE_DATABASE_POOLED:
         return
     try:
