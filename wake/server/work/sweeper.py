@@ -109,7 +109,6 @@ def main() -> None:
 
 
 def _run(job: str) -> None:
-    log_context.begin(log_context.LogFacts(job=job))
     facts = log_context.begin(LogFacts(str(uuid4()), job=job))
     try:
         with returned_connection():
