@@ -13,6 +13,7 @@ from wake.server.settings.hosting import *  # noqa: F403
 from wake.server.settings.hosting import (
     BASE_DIR,
     DATABASE_DIRECT_URL,
+    DATABASE_REPLICA_URL,
     DATABASE_URL,
     DEVELOPMENT,
     REDIS_URL,
@@ -127,6 +128,16 @@ if DATABASE_URL and DATABASE_DIRECT_URL:
     DATABASES["default"]["DIRECT"] = env.postgresql(
         "DATABASE_DIRECT_URL", DATABASE_DIRECT_URL, connections=_connections, prepare=True
     )
+if DATABASE_URL and DATABASE_REPLICA_URL:
+    DATABASES["replica"] = env.postgresql(
+        "DATABASE_REPLICA_URL",
+        DATABASE_REPLICA_URL,
+        connections=_connections,
+        prepare=_prepare,
+        is_pooled=WAKE_DATABASE_POOLED,
+    )
+    DATABASE_ROUTERS = ["database.postgresql.replica.Router"]
+    MIDDLEWARE.append("wake.server.http.middleware.BrowserWrites")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES: dict[str, dict[str, Any]]

@@ -19,6 +19,7 @@ from django.utils import timezone
 from accounts.audit.sentences import EVENTS
 from accounts.models import Agent, AuditEvent, User
 from database.batched_queries import PAGE, Cursor, first_of_each, older_than
+from database.postgresql.replica import Read
 from database.uuids import uuid_or_none
 from wake.models import Delivery
 
@@ -128,12 +129,13 @@ def page(team_ids: Sequence[int], filters: EventFilter, *, before: EventCursor |
     return AuditPage(on_page, _cursor(floor), looked_back_to=floor.at)
 
 
-def all_events(team_ids: Sequence[int], filters: EventFilter) -> Iterator[list[AuditEvent]]:
+def all_events(
+    team_ids: Sequence[int], filters: EventFilter, *, read: Read
+) -> Iterator[list[AuditEvent]]:
     """Yields all matching events, newest first, in chunks."""
     before: EventCursor | None = None
     while True:
-        floor = _floor(team_ids, filters, before) if filters.needs_scan else None
-        events = _newest(team_ids, filters, before=before, floor=floor, count=EXPORT_AT_ONCE)
+        floor, events = read(lambda: _chunk(team_ids, filters, before))  # noqa: B023 - runs now
         if events:
             yield events
         if len(events) == EXPORT_AT_ONCE:
@@ -142,6 +144,13 @@ def all_events(team_ids: Sequence[int], filters: EventFilter) -> Iterator[list[A
             before = _cursor(floor)
         else:
             return
+
+
+def _chunk(
+    team_ids: Sequence[int], filters: EventFilter, before: EventCursor | None
+) -> tuple[AuditEvent | None, list[AuditEvent]]:
+    floor = _floor(team_ids, filters, before) if filters.needs_scan else None
+    return floor, _newest(team_ids, filters, before=before, floor=floor, count=EXPORT_AT_ONCE)
 
 
 def of_teams(team_ids: Sequence[int]) -> QuerySet[AuditEvent]:

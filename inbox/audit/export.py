@@ -10,6 +10,7 @@ from typing import Any
 
 from accounts.log.entries import base64url
 from accounts.models import AuditEvent
+from database.postgresql.replica import Read
 from inbox.audit.log_places import places
 from inbox.audit.sentences import full_sentence
 
@@ -39,21 +40,26 @@ BEGINS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 ExportRow = dict[str, Any]
 
 
-def csv_lines(chunks: Iterable[list[AuditEvent]], teams: dict[int, str]) -> Iterator[str]:
+def csv_lines(
+    chunks: Iterable[list[AuditEvent]], teams: dict[int, str], *, read: Read
+) -> Iterator[str]:
     yield _csv([COLUMNS])
     for events in chunks:
-        yield _csv(_cells(row) for row in _rows(events, teams))
+        yield _csv(_cells(row) for row in _rows(events, teams, read))
 
 
-def json_lines(chunks: Iterable[list[AuditEvent]], teams: dict[int, str]) -> Iterator[str]:
+def json_lines(
+    chunks: Iterable[list[AuditEvent]], teams: dict[int, str], *, read: Read
+) -> Iterator[str]:
     for events in chunks:
-        yield "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(events, teams))
+        rows = _rows(events, teams, read)
+        yield "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _rows(events: list[AuditEvent], teams: dict[int, str]) -> Iterator[ExportRow]:
+def _rows(events: list[AuditEvent], teams: dict[int, str], read: Read) -> Iterator[ExportRow]:
     """Yields rows with the names of COLUMNS. With the place in the log and its salt, the owner can
     compute the leaf hash again. Makes two queries for each chunk."""
-    found = places([event.pk for event in events])
+    found = read(lambda: places([event.pk for event in events]))
     for event in events:
         place = found.get(event.pk)
         derived = {

@@ -25,6 +25,7 @@ from inbox.audit.folding import days_of
 from inbox.audit.lines import lines_of
 from inbox.audit.log_places import chain_tips, log_head, places
 from pages.page import page
+from pages.recent_writes import reader_for
 from pages.streaming import streamed
 
 # The team is no parameter, because an agent is in one team.
@@ -39,8 +40,9 @@ def audit_list(request: PersonRequest) -> HttpResponse:
     viewer = team_filter.chosen(whole_viewer, request.GET)
     filters = audit_events.read(request.GET)
     before = audit_events.EventCursor.read(request.GET.get("before", ""))
-    events_page = audit_events.page(viewer.team_ids, filters, before=before)
-    now, lines = database_now(), lines_of(events_page.events, viewer)
+    read = reader_for(request)
+    events_page = read(lambda: audit_events.page(viewer.team_ids, filters, before=before))
+    now, lines = database_now(), read(lambda: lines_of(events_page.events, viewer))
     context = {
         "nav": "audit",
         "now": now,
@@ -124,11 +126,11 @@ def _export(
     viewer = team_filter.chosen(Viewer.of(request.user), request.GET)
     if not viewer.owned_team_ids:
         raise PermissionDenied(EXPORT_REFUSED)
-    filters = audit_events.read(request.GET)
+    filters, read = audit_events.read(request.GET), reader_for(request)
     teams = {pk: viewer.memberships[pk].team.slug for pk in viewer.owned_team_ids}
     return streamed(
         request,
-        lambda: write(audit_events.all_events(list(teams), filters), teams),
+        lambda: write(audit_events.all_events(list(teams), filters, read=read), teams, read=read),
         name=f"audit-{database_now():%Y-%m-%d}.{ending}",
         content_type=content_type,
     )

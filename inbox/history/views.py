@@ -16,6 +16,7 @@ from inbox.search.outcomes import PAST
 from inbox.search.query_language import read_form
 from inbox.search.search import Search
 from pages.page import page
+from pages.recent_writes import reader_for
 from pages.redirects import SeeOther
 
 CONTROLS = ("team", "status", "agent", "by", "from", "to")
@@ -30,9 +31,9 @@ def history_list(request: PersonRequest) -> HttpResponse:
     now = database_now()
     viewer = Viewer.of(request.user)
     team_filter.chosen(viewer, request.GET)  # raises Http404
-    search = Search.of(viewer, query)
-    before = Cursor.read(request.GET.get("before", ""))
-    rows, older = history.page(search, at=now, before=before)
+    before, read = Cursor.read(request.GET.get("before", "")), reader_for(request)
+    search = read(lambda: Search.of(viewer, query))
+    rows, older = read(lambda: history.page(search, at=now, before=before))
     context = {
         "nav": "history",
         "now": now,

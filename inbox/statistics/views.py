@@ -19,6 +19,7 @@ from inbox.statistics import approval_use, export, sentences, statistics
 from inbox.statistics.answer_charts import answer_charts
 from inbox.statistics.approval_use import never_used
 from pages.page import page
+from pages.recent_writes import reader_for
 
 
 @require_safe
@@ -26,11 +27,11 @@ from pages.page import page
 def agent_statistics(request: PersonRequest, pk: UUID) -> HttpResponse:
     now = database_now()
     agent = get_object_or_404(agents_of(request.user), pk=pk)
-    viewer, days = Viewer.of(request.user), _days(request)
-    figures = statistics.statistics_of(agent, days=days, at=now)
-    use = approval_use.approval_use(agent, days=days, at=now)
+    viewer, days, read = Viewer.of(request.user), _days(request), reader_for(request)
+    figures = read(lambda: statistics.statistics_of(agent, days=days, at=now))
+    use = read(lambda: approval_use.approval_use(agent, days=days, at=now))
     is_owner = viewer.is_owner(agent.team_id)
-    unused = never_used(agent, request.user, days=days, at=now) if is_owner else []
+    unused = read(lambda: never_used(agent, request.user, days=days, at=now)) if is_owner else []
     context = {
         "nav": "agents",
         "now": now,
@@ -41,7 +42,7 @@ def agent_statistics(request: PersonRequest, pk: UUID) -> HttpResponse:
         "sentences": sentences.sentences(figures),
         "lines": sentences.lines(figures) + sentences.lines_of_use(use),
         "comparison_title": f"Compared with the previous {figures.days} days",
-        "charts": answer_charts(agent, days=figures.days, at=now),
+        "charts": read(lambda: answer_charts(agent, days=figures.days, at=now)),
         "use": use,
         "unused": unused,
     }
@@ -69,8 +70,9 @@ def _export(
 ) -> HttpResponse:
     now = database_now()
     agent = get_object_or_404(agents_of(request.user), pk=pk)
-    figures = statistics.statistics_of(agent, days=_days(request), at=now)
-    use = approval_use.approval_use(agent, days=figures.days, at=now)
+    days, read = _days(request), reader_for(request)
+    figures = read(lambda: statistics.statistics_of(agent, days=days, at=now))
+    use = read(lambda: approval_use.approval_use(agent, days=days, at=now))
     name = f"record-{agent.pk}-{timezone.localdate(now)}-{figures.days}-days.{ending}"
     return HttpResponse(
         write(agent, figures, use),

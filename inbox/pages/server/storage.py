@@ -16,12 +16,14 @@ from django.db import connection
 
 from accounts.log.checkpoints import checkpoints
 from accounts.models import CheckpointSending
+from database.postgresql import replica
 from database.schema.pending import pending_migrations
 from inbox.notifications.checkpoints import sending
 from inbox.pages.server.subjects import (
     BACKUPS,
     CHECKPOINTS,
     LOG,
+    REPLICA,
     UPGRADE,
     WRONG,
     Concern,
@@ -68,6 +70,19 @@ def _database_version() -> dict[str, str]:
     major, minor = divmod(connection.pg_version, 10_000)  # type: ignore[attr-defined]
     through = ", through PgBouncer" if settings.WAKE_DATABASE_POOLED else ""
     return {"PostgreSQL": f"{major}.{minor}{through}"}
+
+
+def replica_subjects() -> list[Subject]:
+    """Returns the subject of the replica as this web process sees it, or nothing without one."""
+    if not replica.is_configured():
+        return []
+    status = replica.status()
+    behind = "" if status.lag is None else f" It is at most {status.lag:.0f} s behind."
+    text = f"{status.state}{behind}"
+    if status.state == replica.State.IN_USE:
+        return [Subject("replica", "Replica", [text])]
+    action = "Nothing is missing on pages. Look whether the replica runs and follows the primary."
+    return [Subject("replica", "Replica", [], [Concern(text, action, REPLICA)])]
 
 
 def disk_subject(disk_usage: DiskUsage = shutil.disk_usage) -> Subject:

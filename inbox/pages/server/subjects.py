@@ -30,6 +30,7 @@ class Paragraph:
         return f"/docs/{self.document}/#{anchor}"
 
 
+REPLICA = Paragraph("A replica for reading")
 WORKERS = Paragraph("Web servers, workers, beat")
 WRONG = Paragraph("When something is wrong")
 BACKUPS = Paragraph("Back up and restore")

@@ -31,6 +31,7 @@ def server(request: PersonRequest) -> HttpResponse:
         storage.disk_subject(),
         storage.backup_subject(now),
         storage.log_subject(now),
+        *storage.replica_subjects(),
         storage.version_subject(),
     ]
     notes = [

@@ -52,10 +52,14 @@ class Postgres:
         self.folder = Path(tempfile.mkdtemp(prefix="wake-postgresql-"))
         self.disks: list[SmallDisk] = []
         os.chown(self.folder, owner.pw_uid, owner.pw_gid)
+        self.fill()
+        self.start()
+
+    def fill(self) -> None:
+        """Copies a cluster with a migrated database into the folder."""
         version = Path(program("initdb")).resolve().parent.parent.name
         cluster = made_once(f"cluster-{version}", self._make)
         subprocess.run([program("cp"), "--archive", cluster / "data", self.folder], check=True)
-        self.start()
 
     def _make(self, folder: Path) -> None:
         """Fills the folder with a new cluster that has a migrated database."""
@@ -129,6 +133,39 @@ class Postgres:
                 check=True,
                 timeout=120,
             )
+
+
+class Replica(Postgres):
+    """Follows a primary by streaming replication. Its log has every statement."""
+
+    def __init__(self, primary: Postgres) -> None:
+        self.primary = primary
+        super().__init__()
+
+    def fill(self) -> None:
+        self._do(
+            *("pg_basebackup", "--write-recovery-conf", "--checkpoint=fast", "--no-sync"),
+            *("--host=127.0.0.1", f"--port={self.primary.port}", "--username=postgres"),
+        )
+        with (self.folder / "data/postgresql.conf").open("a") as conf:
+            # A change of the primary does not wait for a query.
+            conf.write("log_statement = 'all'\nmax_standby_streaming_delay = 0\n")
+
+    @property
+    def log_lines(self) -> list[str]:
+        return (self.folder / "log").read_text().splitlines()
+
+    def pause(self) -> None:
+        """Receives changes from now on, and does not replay them."""
+        with psycopg.connect(self.url, autocommit=True) as server:
+            server.execute("SELECT pg_wal_replay_pause()")
+
+    def resume(self) -> None:
+        with psycopg.connect(self.url, autocommit=True) as server:
+            server.execute("SELECT pg_wal_replay_resume()")
+
+    def promote(self) -> None:
+        self._do("pg_ctl", "--wait", "promote")
 
 
 class SmallDisk:

@@ -30,11 +30,13 @@ from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.gzip import GZipMiddleware
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
+from django.utils.deprecation import MiddlewareMixin
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from accounts.limits import turn_groups
 from accounts.sign_in.browsers import sessions
 from database.clock import database_now
+from pages import recent_writes
 from wake.server.http import documentation
 from wake.server.http.machine_errors import machine_error
 from wake.server.http.machine_paths import is_machine_path, row_of
@@ -233,6 +235,18 @@ class BrowserContentPolicy(BrowserOnly, CSPMiddleware):
                 "trusted-types": None,
             }
         return super().process_response(request, response)
+
+
+class BrowserWrites(BrowserOnly, MiddlewareMixin):
+    """Remembers in the browser that it has just sent a form. Only a server with a replica needs
+    this middleware."""
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        if request.method not in READS:
+            recent_writes.remember_write(response)
+        return response
 
 
 class PersonsTimeZone:

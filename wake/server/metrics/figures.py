@@ -23,6 +23,7 @@ from accounts.audit.key_ranges import KeyRange
 from accounts.log import sweep
 from accounts.models import AuditCheckpoint, AuditEvent
 from database.clock import database_now
+from database.postgresql import replica
 from wake.models import Callback, Delivery, EventCounts, FailingTarget
 from wake.server.metrics import queues
 
@@ -147,6 +148,17 @@ def responses(at: datetime) -> Values:
     )
 
 
+def replica_in_use(at: datetime) -> Values:
+    if not replica.is_configured():
+        return {}
+    return {(): replica.status().state == replica.State.IN_USE}
+
+
+def replica_lag(at: datetime) -> Values:
+    lag = replica.status().lag if replica.is_configured() else None
+    return {} if lag is None else {(): lag}
+
+
 FIGURES = [
     Figure(
         "wake_deliveries_total",
@@ -189,6 +201,16 @@ FIGURES = [
         "wake_audit_unchained_events",
         "Events of the audit that are not in the log yet.",
         unchained_events,
+    ),
+    Figure(
+        "wake_replica_in_use",
+        "Whether pages about the past are read from the replica (1) or the primary (0).",
+        replica_in_use,
+    ),
+    Figure(
+        "wake_replica_lag_seconds",
+        "How far the replica is behind, at most. Missing while it does not answer.",
+        replica_lag,
     ),
 ]
 _last = Remembered(read_all)

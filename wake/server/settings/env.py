@@ -168,6 +168,7 @@ def postgresql(
             # The pool does not pause between attempts to connect, because its pauses would outlast
             # an outage. Each request tries again.
             "pool": {
+                "name": name,  # in the log
                 "connection_class": BoundedByRole if is_pooled else BoundedConnection,
                 "min_size": 1,
                 "max_size": connections,

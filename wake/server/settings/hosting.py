@@ -15,6 +15,8 @@ DATABASE_URL = env.secret_text("DATABASE_URL")
 # session of their own, and connect to DATABASE_DIRECT_URL.
 WAKE_DATABASE_POOLED = env.flag("WAKE_DATABASE_POOLED") is True
 DATABASE_DIRECT_URL = env.secret_text("DATABASE_DIRECT_URL")
+# Pages about the past are read from this replica of PostgreSQL (database/postgresql/replica.py).
+DATABASE_REPLICA_URL = env.secret_text("DATABASE_REPLICA_URL")
 REDIS_URL = env.secret_text("REDIS_URL")
 
 _asked_for_development = env.flag("WAKE_DEV")
