@@ -89,6 +89,17 @@ def test_every_secret_is_a_file_of_an_existing_secret(name: str) -> None:
         assert set(files.values()) == {"wake"}
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_problem_of_preflight_stops_the_job_before_it_migrates(name: str) -> None:
+    """Both commands have the same environment, as docs/operations.md, Upgrade, says."""
+    job = pods(name)["migrate"]
+    (preflight,) = job["initContainers"]
+    migrate = container(job)
+
+    assert preflight["args"] == ["preflight"]
+    assert {**preflight, "name": "migrate", "args": migrate["args"]} == migrate
+
+
 def test_only_the_servers_connect_through_the_pooler() -> None:
     for role, pod in pods("everything").items():
         is_pooled = role != "migrate"
@@ -189,6 +200,22 @@ def test_every_selector_finds_its_pods(name: str) -> None:
         found = [labels for labels in templates if selector.items() <= labels.items()]
         is_for_all = "app.kubernetes.io/component" not in selector
         assert len(found) == (len(templates) if is_for_all else 1), one["metadata"]["name"]
+
+
+def test_the_pods_are_the_job_that_alerts_and_dashboard_name() -> None:
+    """Without `jobLabel`, the Prometheus Operator names the job for the Service."""
+    (monitor,) = of_kind("everything", "ServiceMonitor").values()
+    wanted = monitor["spec"]["selector"]["matchLabels"]
+    services = [one["metadata"]["labels"] for one in of_kind("everything", "Service").values()]
+    (labels,) = [each for each in services if wanted.items() <= each.items()]
+    alerts = (ROOT / "deploy/prometheus/alerts.yml").read_text()
+    dashboard = json.loads((ROOT / "deploy/grafana/wake.json").read_text())
+    (variable,) = [one for one in dashboard["templating"]["list"] if one["name"] == "job"]
+
+    job = labels[monitor["spec"]["jobLabel"]]
+
+    assert set(re.findall(r'job="([^"]*)"', alerts)) == {job}
+    assert variable["current"]["value"] == job
 
 
 def test_the_chart_has_the_version_of_the_next_release() -> None:

@@ -52,9 +52,9 @@ volumes:
   {{- include "wake.volumes" . | nindent 2 }}
 {{- end }}
 
-{{/* Takes a dict with `root`, `role`, `arguments` and `resources`. */}}
+{{/* Takes a dict with `root`, `role`, `arguments` and `resources`, and `name` if it is not the role. */}}
 {{- define "wake.container" -}}
-name: {{ .role }}
+name: {{ .name | default .role }}
 image: {{ include "wake.image" .root | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 args: {{ .arguments | toJson }}
