@@ -1,3 +1,3 @@
 """Defines the version of this package, as pyproject.toml states it."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

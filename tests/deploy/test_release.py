@@ -88,6 +88,22 @@ def test_the_image_is_built_for_two_platforms_with_what_its_labels_name() -> Non
     assert arguments == set(re.findall(r'="\$(\w+)"', (ROOT / "Dockerfile").read_text()))
 
 
+def test_the_next_release_lacks_only_its_date(tmp_path: Path) -> None:
+    """The versions change with the first commit after a release, so that servers and backups of
+    this code do not name the previous release."""
+    newest = re.search(r"^## (\S+) - (\S+)$", (ROOT / versions.CHANGELOG).read_text(), re.M)
+    assert newest
+    for file, _ in versions.versions(ROOT):
+        copy = tmp_path / file.partition(",")[0]
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text((ROOT / copy.relative_to(tmp_path)).read_text())
+    changelog = tmp_path / versions.CHANGELOG
+    heading = f"## {newest[1]} - 2026-12-24"
+    changelog.write_text(changelog.read_text().replace(newest[0], heading, 1))
+
+    assert versions.main(newest[1], tmp_path) == 0
+
+
 def test_a_package_with_another_version_stops_the_release(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
