@@ -16,11 +16,11 @@ from database.encryption import Unreadable
 from database.idempotency import IdempotencyConflict
 from relay.api import methods
 from relay.api.calls import UnsupportedOperation
-from relay.protocol import dialects, jsonrpc
+from relay.protocol import dialects, jsonrpc, stream_events
 from relay.protocol.fields import InvalidParams
 from relay.streams.places import TooManyStreams
 from relay.tasks import lifecycle, pushes, room, sending
-from wake.api import log_context
+from wake.api import event_streams, log_context
 from wake.api.errors import (
     MESSAGES,
     MOVED_TO,
@@ -59,11 +59,18 @@ FIELDS: dict[type[Exception], str] = {
 }
 
 
-def refuse(id: jsonrpc.Id, exception: Exception) -> HttpResponse:
+def refuse(id: jsonrpc.Id, exception: Exception, *, as_event: bool = False) -> HttpResponse:
     """Returns 200 for every error of the request, as JSON-RPC requires. Returns 429 or 503 if
-    proxies and clients should wait, and 421 if the team has moved to another server."""
+    proxies and clients should wait, and 421 if the team has moved to another server.
+
+    With `as_event`, an error of the request is the only event of a stream. Clients read the other
+    errors by their status."""
     status, after = _status(exception)
-    response = respond(body_of(id, exception), status=status)
+    body = body_of(id, exception)
+    if as_event and status == HTTPStatus.OK:
+        response = event_streams.whole(stream_events.write(body))
+    else:
+        response = respond(body, status=status)
     if isinstance(exception, TeamMoved):
         response[MOVED_TO] = exception.server
     if after:

@@ -39,6 +39,8 @@ LONG = 65_536  # bytes of a body
 WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*(\d{1,6})\b", re.ASCII | re.IGNORECASE)  # RFC 7240, 4.3
 JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json", re.ASCII | re.IGNORECASE)
 CHALLENGE = 'Bearer realm="A2A"'
+OLDEST: Version = "0.3"
+OLDER_STREAMS = ["message/stream", "tasks/resubscribe"]  # a list, as a method may be any JSON
 
 
 @csrf_exempt
@@ -123,11 +125,12 @@ def _answer(
 ) -> HttpResponse:
     """Answers in JSON-RPC, with the request's id if it has one. `value` is the JSON of the body, or
     the reason why the body is not JSON."""
+    as_event = _reads_only_events(request, value)
     try:
         method, call = _asked(request, card, caller, value, size=size)
     except Exception as failure:  # errors.refuse() logs unexpected errors
-        return errors.refuse(jsonrpc.id_of(value), failure)
-    return _respond(request, call, partial(method, call))
+        return errors.refuse(jsonrpc.id_of(value), failure, as_event=as_event)
+    return _respond(request, call, partial(method, call), as_event=as_event)
 
 
 def _asked(
@@ -166,7 +169,16 @@ def _asked(
     )
 
 
-def _respond(request: HttpRequest, call: AgentCall, run: Callable[[], Any]) -> HttpResponse:
+def _reads_only_events(request: HttpRequest, value: Any) -> bool:
+    """Returns whether the request calls a method of 0.3 that streams. The SDKs of 0.3 expect events
+    then, and would not read an error that comes as JSON."""
+    is_older = versions.read(versions.asked_for(request) or OLDEST) == OLDEST
+    return is_older and isinstance(value, dict) and value.get("method") in OLDER_STREAMS
+
+
+def _respond(
+    request: HttpRequest, call: AgentCall, run: Callable[[], Any], *, as_event: bool = False
+) -> HttpResponse:
     """Answers with the result of `run`, or with the error that it raises."""
     try:
         result = run()
@@ -174,7 +186,7 @@ def _respond(request: HttpRequest, call: AgentCall, run: Callable[[], Any]) -> H
             return event_streams.hand_over(request, result)
         return errors.respond(jsonrpc.answered(call.id, result))
     except Exception as failure:  # errors.refuse() logs unexpected errors
-        return errors.refuse(call.id, failure)
+        return errors.refuse(call.id, failure, as_event=as_event)
 
 
 def _is_from_a_foreign_page(request: HttpRequest) -> bool:
@@ -232,7 +244,7 @@ def _check_content_type(request: HttpRequest) -> None:
 def _version(request: HttpRequest, card: Card) -> Version:
     """Returns the version of A2A. A request without the header is 0.3, which had no such header
     (1.0, 3.6.2)."""
-    text = versions.asked_for(request) or "0.3"
+    text = versions.asked_for(request) or OLDEST
     version, spoken = versions.read(text), cards.versions_of(card)
     if version is None or version not in spoken:
         raise methods.VersionNotSupported(

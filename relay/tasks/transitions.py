@@ -52,7 +52,7 @@ class Piece:
 
 
 class TaskNotFound(Exception):
-    """There is no such task for this caller."""
+    """Task not found: this caller has no task with this id."""
 
 
 class TaskIsTerminal(Exception):

@@ -55,7 +55,7 @@ class Caller:
         body = {"jsonrpc": "2.0", "id": "req-1", "method": method, "params": params}
         response = self.post(body, **headers)
         assert response.status_code == 200, response.content
-        answer: dict[str, Any] = response.json()
+        answer: dict[str, Any] = json.loads(answer_of(response))
         assert answer["jsonrpc"] == "2.0"
         assert answer["id"] == "req-1"
         assert ("result" in answer) != ("error" in answer)
@@ -86,6 +86,13 @@ class Caller:
         result: dict[str, Any] = self.result(method, self.sending(text, **more))
         task: dict[str, Any] = result["task"] if self.version == "1.0" else result
         return task
+
+
+def answer_of(response: Any) -> str:
+    """Returns the JSON of a response, or of the only event of a stream."""
+    text: str = response.content.decode()
+    is_stream = response.headers["Content-Type"] == "text/event-stream"
+    return text.removeprefix("data: ") if is_stream else text
 
 
 def move(task_id: str, to: Task.State, text: str = "") -> Task:

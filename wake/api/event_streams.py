@@ -85,9 +85,15 @@ def hand_over(request: HttpRequest, stream: Stream) -> HttpResponse:
     """Returns the response that begins a stream. The view returns it, perhaps with further
     headers."""
     request.scope[KEY].take(stream)  # type: ignore[attr-defined]  # of ASGIRequest
-    response = HttpResponse(content_type=CONTENT_TYPE.decode())
-    response["Cache-Control"] = "no-store"
+    response = whole(b"")
     response["X-Accel-Buffering"] = "no"  # otherwise nginx collects events until it has 4 kB
+    return response
+
+
+def whole(chunk: bytes) -> HttpResponse:
+    """Returns a stream that consists of this chunk, and that every process can send."""
+    response = HttpResponse(chunk, content_type=CONTENT_TYPE.decode())
+    response["Cache-Control"] = "no-store"
     return response
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import httpx
 
+from tests.relay.calling import answer_of
+
 ANSWER_SECONDS = 5
 EVENT_SECONDS = 20
 TERMINAL = {f"TASK_STATE_{name}" for name in ("COMPLETED", "FAILED", "CANCELED", "REJECTED")}
@@ -37,7 +39,7 @@ class Caller:
         body = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         response = self.post(body, **headers)
         assert response.status_code == 200
-        answer: dict[str, Any] = response.json()
+        answer: dict[str, Any] = json.loads(answer_of(response))
         assert answer["jsonrpc"] == "2.0"
         assert answer["id"] == number
         assert ("result" in answer) != ("error" in answer)

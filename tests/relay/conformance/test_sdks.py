@@ -37,6 +37,7 @@ SEEN = {
     "canceled": "canceled",
     "direct": "Direct message response",
     "missing": True,
+    "not_streamed": True,
     "config": True,
     "credentials_told": False,
     "configs": ["mine"],

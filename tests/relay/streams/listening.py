@@ -78,6 +78,7 @@ class Listener:
     """Makes one request of a caller, and reads what is sent in answer."""
 
     def __init__(self, caller: Caller, method: str, params: Any, **headers: str) -> None:
+        self.caller = caller
         self.body = {"jsonrpc": "2.0", "id": "req-1", "method": method, "params": params}
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         given = {"Host": "testserver", "Content-Type": "application/json"} | caller.headers | given
@@ -105,11 +106,16 @@ class Listener:
         return self.headers["content-type"] == "text/event-stream"
 
     async def answer(self) -> Any:
-        """Returns the JSON of a response that is no stream."""
-        assert not self.is_stream
+        """Returns the JSON of a refusal. A client of 0.3 gets it as the only event of a stream."""
+        is_older = self.caller.version == "0.3"
+        assert self.is_stream == is_older
         message = await self.socket.receive_output(PATIENCE_SECONDS)
         await self.socket.wait(PATIENCE_SECONDS)
-        return json.loads(message["body"])
+        if not is_older:
+            return json.loads(message["body"])
+        (only,) = read(message["body"].decode())
+        assert isinstance(only, Event)
+        return only.answer
 
     async def next(self) -> Any:
         """Returns the next event or heartbeat, or None at the end."""

@@ -17,11 +17,13 @@ from tests.relay.calling import Caller, move
 from tests.relay.fake_connector import FakeConnector
 from tests.relay.streams.listening import (
     SEND,
+    Event,
     Listener,
     SetTimes,
     following,
     is_free,
     meanwhile,
+    read,
     sending,
 )
 
@@ -137,6 +139,62 @@ def test_a_process_without_an_event_loop_says_so_and_stores_nothing(either: Call
     assert error["code"] == -32004
     assert "up stream" in error["message"]
     assert not Message.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code", "text"),
+    [
+        ("tasks/resubscribe", {"id": "nonexistent"}, -32001, "Task not found"),
+        ("tasks/resubscribe", {}, -32602, "id"),
+        ("message/stream", {"message": {}}, -32602, "messageId"),
+        ("message/stream", [], -32602, "params"),
+    ],
+)
+def test_an_error_of_a_stream_of_0_3_is_its_only_event(
+    method: str, params: Any, code: int, text: str, older: Caller
+) -> None:
+    """For an error in JSON, the SDKs of 0.3 raise "Invalid Content-Type for SSE" and lose its code
+    and its text."""
+
+    @async_to_sync
+    async def story() -> Any:
+        stream = await Listener(older, method, params).open()
+        return stream, await stream.answer()
+
+    stream, answer = story()
+
+    assert stream.status == 200
+    assert stream.headers["content-type"] == "text/event-stream"
+    assert stream.headers["cache-control"] == "no-store"
+    assert answer["id"] == "req-1"
+    assert answer["error"]["code"] == code
+    assert text in answer["error"]["message"]
+    assert is_free()
+
+
+def test_an_error_before_the_method_is_found_is_an_event_too(card: Card, older: Caller) -> None:
+    publishing.publish(card.agent, by=SYSTEM, at=timezone.now(), profile="1.0")
+    body = {"jsonrpc": "2.0", "id": {}, "method": "message/stream", "params": {}}
+
+    of_version = older.ask("message/stream", older.sending())
+    (of_id,) = read(older.post(body).content.decode())
+    of_method = older.post(body | {"id": 1, "method": ["message/stream"]}).json()
+
+    assert of_version["error"]["code"] == -32009
+    assert isinstance(of_id, Event)
+    assert of_id.answer["error"]["code"] == of_method["error"]["code"] == -32600
+
+
+def test_a_client_of_0_3_that_should_wait_reads_the_status(older: Caller, settings: Any) -> None:
+    settings.WAKE_READS_PER_MINUTE = 1
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tasks/resubscribe", "params": {"id": "x"}}
+    older.post(body)
+
+    response = older.post(body)
+
+    assert response.status_code == 429
+    assert response.headers["Content-Type"] == "application/json"
+    assert int(response.headers["Retry-After"]) > 0
 
 
 def revoke(card: Card, caller_key: CallerKey) -> None:

@@ -57,6 +57,11 @@ try {
 } catch (error) {
   seen.missing = error.constructor.name === 'TaskNotFoundJSONRPCError';
 }
+try {
+  for await (const event of client.resubscribeTask({ id: 'nothing-here' })) console.error(event);
+} catch (error) {
+  seen.not_streamed = error.message.includes('-32001') && error.message.includes('not found');
+}
 const pushNotificationConfig = {
   id: 'mine',
   url: webhook,

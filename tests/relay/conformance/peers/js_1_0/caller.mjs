@@ -68,6 +68,12 @@ try {
 } catch (error) {
   seen.missing = error.reason === 'TASK_NOT_FOUND';
 }
+try {
+  const stream = client.resubscribeTask({ tenant: '', id: 'nothing-here' });
+  for await (const event of stream) console.error(event);
+} catch (error) {
+  seen.not_streamed = error.reason === 'TASK_NOT_FOUND';
+}
 const push = {
   tenant: '',
   taskId: '',

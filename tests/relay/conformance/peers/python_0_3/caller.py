@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 from a2a.client import A2ACardResolver, A2AClient
+from a2a.client.errors import A2AClientJSONRPCError
 from a2a.types import (
     CancelTaskRequest,
     DeleteTaskPushNotificationConfigParams,
@@ -25,6 +26,7 @@ from a2a.types import (
     SendMessageRequest,
     TaskIdParams,
     TaskQueryParams,
+    TaskResubscriptionRequest,
     TextPart,
 )
 
@@ -65,6 +67,11 @@ async def main(agent: str, key: str, webhook: str, credentials: str) -> dict[str
             GetTaskRequest(id=3, params=TaskQueryParams(id="nothing-here"))
         )
         seen["missing"] = missing.root.error.code == TASK_NOT_FOUND
+        again = TaskResubscriptionRequest(id=7, params=TaskIdParams(id="nothing-here"))
+        try:
+            [_ async for _ in client.resubscribe(again)]
+        except A2AClientJSONRPCError as refusal:
+            seen["not_streamed"] = refusal.error.code == TASK_NOT_FOUND
         push = PushNotificationConfig(
             id="mine",
             url=webhook,

@@ -20,6 +20,7 @@ from a2a.types.a2a_pb2 import (
     Role,
     SendMessageConfiguration,
     SendMessageRequest,
+    SubscribeToTaskRequest,
     Task,
     TaskPushNotificationConfig,
     TaskState,
@@ -63,6 +64,11 @@ async def main(agent: str, key: str, webhook: str, credentials: str) -> dict[str
             await client.get_task(GetTaskRequest(id="nothing-here"))
         except TaskNotFoundError:
             seen["missing"] = True
+        streaming = await create_client(agent, ClientConfig(httpx_client=http))
+        try:
+            [_ async for _ in streaming.subscribe(SubscribeToTaskRequest(id="nothing-here"))]
+        except TaskNotFoundError:
+            seen["not_streamed"] = True
         push = TaskPushNotificationConfig(
             id="mine",
             url=webhook,
