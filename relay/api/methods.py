@@ -110,9 +110,11 @@ def delete_push(call: AgentCall) -> Json:
 
 
 def get_older_push(call: AgentCall) -> Json:
-    """Returns the named config, or the first one if the request names none."""
-    config_id = call.params.id("pushNotificationConfigId")
-    return _config(pushes.get(calls.own_task(call, "id"), config_id), call)
+    """Returns the named config, or the first one if the request names none. Some clients of 0.3
+    send `default` instead of no id."""
+    task, config_id = calls.own_task(call, "id"), call.params.id("pushNotificationConfigId")
+    is_named = config_id != "default" or task.push_configs.filter(config_id=config_id).exists()
+    return _config(pushes.get(task, config_id if is_named else ""), call)
 
 
 def list_older_pushes(call: AgentCall) -> list[Json]:

@@ -96,6 +96,30 @@ def test_a_config_without_an_id_is_read_by_the_id_of_its_task(
     assert by_id["pushNotificationConfig"] == {"id": task, "url": url}
 
 
+@pytest.mark.parametrize("first_id", ["", "a"])
+def test_default_is_the_first_config_of_0_3_unless_a_config_has_this_id(
+    first_id: str, older: Caller, newer: Caller
+) -> None:
+    """The conformance kit of 0.3 asks for `default` after it has created a config without an id."""
+    prefix, url = "tasks/pushNotificationConfig/", "https://hooks.example.com/"
+    task = older.send()["id"]
+
+    def create(config_id: str) -> Any:
+        config = {"url": f"{url}{config_id}"} | ({"id": config_id} if config_id else {})
+        return older.result(f"{prefix}set", {"taskId": task, "pushNotificationConfig": config})
+
+    of = {"id": task, "pushNotificationConfigId": "default"}
+    missing = older.error(f"{prefix}get", of)
+    first, second = create(first_id), create("b")
+    read = older.result(f"{prefix}get", of)
+    in_1_0 = newer.error("GetTaskPushNotificationConfig", {"taskId": task, "id": "default"})
+    named = create("default")
+
+    assert missing["code"] == in_1_0["code"] == -32001
+    assert read == first != second
+    assert older.result(f"{prefix}get", of) == named
+
+
 def test_in_1_0_each_config_without_an_id_is_one_more(newer: Caller) -> None:
     task = newer.send()["id"]
 
