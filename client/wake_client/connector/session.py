@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from wake_client.connector import frames
@@ -20,6 +21,7 @@ from wake_client.connector.transports import (
     Transport,
     polling,
     websocket,
+    websocket_works,
 )
 from wake_client.http.backoff import pauses
 
@@ -27,18 +29,23 @@ logger = logging.getLogger(__name__)
 
 SECONDS_TO_WELCOME = 15.0
 HEARTBEAT_SECONDS = 15.0
+# A WebSocket that a busy server did not open in time would otherwise cost hours of long polls.
+WEBSOCKET_AGAIN_SECONDS = 300.0
 
 
 class NoWelcome(Exception):
     """The relay did not answer hello."""
 
 
-async def stay_connected(connector: Connector, origin: str, key: str) -> None:
+async def stay_connected(
+    connector: Connector, origin: str, key: str, *, again_seconds: float = WEBSOCKET_AGAIN_SECONDS
+) -> None:
     """Reconnects until the connector has finished. Raises KeyNotValid, OtherProtocol and Replaced.
     Raises Refused if the relay has never accepted a connection.
 
     Each connection is first tried as a WebSocket, because a laptop moves between networks, and a
-    proxy that blocked the last WebSocket may be gone.
+    proxy that blocked the last WebSocket may be gone. Over long polls, a WebSocket is tried again
+    every `again_seconds`.
     """
     backoff = pauses()
     was_connected = has_failed = False
@@ -54,7 +61,10 @@ async def stay_connected(connector: Connector, origin: str, key: str) -> None:
             except (NoWebSocket, NoWelcome) as reason:
                 logger.info("a WebSocket cannot be opened (%s); using long polls", reason)
                 async with polling(origin, key, connector.instance_id) as transport:
-                    await _exchange(connector, transport, transport, welcomed)
+                    works = partial(_until_websocket_works, origin, key, every=again_seconds)
+                    await _exchange(connector, transport, transport, welcomed, works)
+                if not connector.finished.is_set():
+                    logger.info("a WebSocket can be opened again")
         except (Disconnected, NoWelcome, Refused) as reason:
             was_connected = was_connected or welcomed.is_set()
             if isinstance(reason, Refused) and not was_connected:
@@ -74,8 +84,10 @@ async def _exchange(
     transport: Transport,
     side_channel: PollingTransport,
     welcomed: asyncio.Event,
+    *until: Callable[[], Coroutine[Any, Any, None]],
 ) -> None:
-    """Carries frames until the connector has finished or the connection is lost."""
+    """Carries frames until the connector has finished, the connection is lost, or one of the
+    coroutines of `until` has ended."""
     try:
         async with asyncio.timeout(SECONDS_TO_WELCOME):
             received = await transport.send([connector.hello()]) or await transport.receive()
@@ -93,7 +105,10 @@ async def _exchange(
         _send(connector, transport),
         _send_heartbeats(connector, side_channel, heartbeat_seconds),
         connector.finished.wait(),
+        *(wait() for wait in until),
     )
+    if not connector.finished.is_set():
+        return
     # The first drain may have been dropped when sending was canceled. Without this second drain,
     # the relay could give a task to one of our polls that still waits at the relay.
     await transport.send([frames.drain()])
@@ -138,6 +153,13 @@ async def _send_heartbeats(
             with suppress(Disconnected, Refused):
                 for frame in await side_channel.send(connector.urgent()):
                     connector.handle(frame)
+
+
+async def _until_websocket_works(origin: str, key: str, *, every: float) -> None:
+    while True:
+        await asyncio.sleep(every)
+        if await websocket_works(origin, key):
+            return
 
 
 async def _until_one_ends(*coroutines: Coroutine[Any, Any, Any]) -> None:

@@ -91,6 +91,13 @@ class WebSocketTransport:
             raise _close_reason(closed) from closed
         return []
 
+    async def ping(self) -> None:
+        """Waits for the answer to a ping."""
+        try:
+            await (await self._connection.ping())
+        except ConnectionClosed as closed:
+            raise _close_reason(closed) from closed
+
     async def receive(self) -> list[Frame]:
         try:
             async with asyncio.timeout(SECONDS_OF_SILENCE):
@@ -140,6 +147,17 @@ async def websocket(origin: str, key: str) -> AsyncIterator[WebSocketTransport]:
         yield WebSocketTransport(connection)
     finally:
         await connection.close()
+
+
+async def websocket_works(origin: str, key: str) -> bool:
+    """Returns whether a WebSocket opens and carries frames in both directions. A proxy may open one
+    and lose its frames."""
+    try:
+        async with asyncio.timeout(2 * SECONDS_TO_CONNECT), websocket(origin, key) as transport:
+            await transport.ping()
+    except (NoWebSocket, Disconnected, KeyNotValid, OtherProtocol, Replaced, Refused, TimeoutError):
+        return False
+    return True
 
 
 class PollingTransport:
