@@ -14,6 +14,7 @@ import sqlite3
 import subprocess
 import tomllib
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,10 @@ COPIES = {"postgresql": "wake.dump", "sqlite": "wake.sqlite3"}
 
 class BackupFailed(Exception):
     """The database was not copied; the message says why."""
+
+
+class NotYet(Exception):
+    """A backup cannot have been finished in the future."""
 
 
 def back_up(folder: Path) -> dict[str, Any]:
@@ -59,15 +64,25 @@ def back_up(folder: Path) -> dict[str, Any]:
         if isinstance(error, OSError | sqlite3.Error):
             raise BackupFailed(str(error)) from error
         raise
-    _record(copy)
+    _record_own(copy)
     return manifest
 
 
-def _record(copy: Path) -> None:
+def record(program: str, *, finished_at: datetime | None = None) -> None:
+    """Records a backup that another program has made, now or at `finished_at`. Raises NotYet."""
+    now = database_now()
+    if finished_at is not None and finished_at > now:
+        raise NotYet(f"{finished_at.isoformat()} is in the future.")
+    row = {"finished_at": finished_at or now, "program": program, "folder": "", "size": None}
+    LastBackup.objects.update_or_create(pk=1, defaults=row)
+
+
+def _record_own(copy: Path) -> None:
     """Records the backup for the page Settings, Server. The copy is complete, so an error is only
     logged, such as that of a database without room for the row."""
     row = {
         "finished_at": database_now(),
+        "program": "",
         "folder": str(copy.parent.resolve()),
         "size": copy.stat().st_size,
     }

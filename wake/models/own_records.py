@@ -53,12 +53,14 @@ class ServerSample(models.Model):
 
 
 class LastBackup(models.Model):
-    """Records the last copy that `manage.py backup` made, in one row."""
+    """Records the last backup, in one row."""
 
     finished_at = models.DateTimeField()
-    folder = models.TextField()
-    # The size of the copy in bytes.
-    size = models.BigIntegerField()
+    # The other program that made the backup. Empty for `manage.py backup`, which alone knows the
+    # folder of its copy, and the size in bytes.
+    program = models.CharField(max_length=100, blank=True, default="", db_default="")
+    folder = models.TextField(blank=True)
+    size = models.BigIntegerField(null=True)
 
     def __str__(self) -> str:
         return f"Backup of {self.finished_at:%Y-%m-%d %H:%M}"

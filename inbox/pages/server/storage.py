@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shutil
 import sqlite3
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -35,6 +34,7 @@ from pages.times import amount, when
 from wake.management.backups import wake_version
 from wake.models import LastBackup
 from wake.server.health import broker, disks
+from wake.server.health.archive import Archive
 from wake.server.metrics import figures
 
 # Returns an object with `free` and `total`, in bytes.
@@ -44,6 +44,11 @@ OLD_BACKUP = timedelta(days=7)
 LOW_SHARE = 0.1
 # New events are in the log within seconds. So many without an entry mean that it stands still.
 MANY_EVENTS = 1_000
+RECORD = "Let the program that makes it run manage.py backup --record PROGRAM afterwards."
+BACK_UP = (
+    "Run manage.py backup FOLDER every day, and keep the encryption keys elsewhere. If another "
+    "program makes the backups, let it run manage.py backup --record PROGRAM after each."
+)
 
 
 def version_subject() -> Subject:
@@ -85,7 +90,7 @@ def replica_subjects() -> list[Subject]:
     return [Subject("replica", "Replica", [], [Concern(text, action, REPLICA)])]
 
 
-def disk_subject(disk_usage: DiskUsage = shutil.disk_usage) -> Subject:
+def disk_subject(disk_usage: DiskUsage) -> Subject:
     sentences, problems = [], []
     for disk, state in disks.disks().items():
         if state == "full":
@@ -106,20 +111,31 @@ def disk_subject(disk_usage: DiskUsage = shutil.disk_usage) -> Subject:
     return Subject("disks", "Disks", sentences, problems)
 
 
-def backup_subject(at: datetime) -> Subject:
+def backup_subject(at: datetime, archive: Archive | None) -> Subject:
+    sentences, problems = [], []
     last = LastBackup.objects.first()
-    action = "Run manage.py backup FOLDER, every day. Keep the encryption keys elsewhere."
-    others = "Copies that other programs make, such as pgBackRest, are not known here."
-    if last is None:
-        problem = Concern("manage.py backup has never made a copy.", action, BACKUPS)
-        return Subject("backup", "Last backup", [others], [problem])
-    problems = []
-    if at - last.finished_at > OLD_BACKUP:
-        text = f"The last backup is {amount(at - last.finished_at)} old."
-        problems = [Concern(text, action, BACKUPS)]
-    done = when(last.finished_at, now=at)
-    sentence = f"manage.py backup copied {size(last.size)} to {last.folder} {done}."
-    return Subject("backup", "Last backup", [sentence, others], problems)
+    if last is not None:
+        done = when(last.finished_at, now=at)
+        sentences.append(
+            f"{last.program} reported a backup {done}."
+            if last.size is None
+            else f"manage.py backup copied {size(last.size)} to {last.folder} {done}."
+        )
+        if at - last.finished_at > OLD_BACKUP:
+            text = f"The last backup is {amount(at - last.finished_at)} old."
+            problems.append(Concern(text, BACK_UP, BACKUPS))
+    archived_at = archive and archive.archived_at
+    if archived_at:
+        sentences.append(f"PostgreSQL archived its write-ahead log {when(archived_at, now=at)}.")
+    if last is None and archived_at and at - archived_at <= OLD_BACKUP:
+        sentences.append(f"Wake does not know when the last base backup was made. {RECORD}")
+    elif last is None:
+        problems.append(Concern("Wake does not know of a backup.", BACK_UP, BACKUPS))
+    if archive and archive.is_failing:
+        action = "Look at the log of PostgreSQL. What is not archived stays on its disk."
+        text = "PostgreSQL cannot archive its write-ahead log."
+        problems.append(Concern(text, action, BACKUPS))
+    return Subject("backup", "Last backup", sentences, problems)
 
 
 def log_subject(at: datetime) -> Subject:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 from django.http import Http404, HttpResponse
 from django.views.decorators.http import require_safe
 
@@ -10,14 +12,16 @@ from accounts.access.requests import PersonRequest
 from database.clock import database_now
 from inbox.pages.server import storage, work
 from inbox.pages.server.day import last_day
+from inbox.pages.server.storage import DiskUsage
 from pages.attention import Note
 from pages.page import page
 from pages.settings import settings_page
+from wake.server.health.archive import wal_archive
 
 
 @require_safe
 @page
-def server(request: PersonRequest) -> HttpResponse:
+def server(request: PersonRequest, disk_usage: DiskUsage = shutil.disk_usage) -> HttpResponse:
     """Answers 404 to everyone who does not operate the server."""
     if not is_operator(request.user):
         raise Http404
@@ -28,8 +32,8 @@ def server(request: PersonRequest) -> HttpResponse:
         work.worker_subject(now),
         work.broker_subject(),
         work.web_subject(),
-        storage.disk_subject(),
-        storage.backup_subject(now),
+        storage.disk_subject(disk_usage),
+        storage.backup_subject(now, wal_archive()),
         storage.log_subject(now),
         *storage.replica_subjects(),
         storage.version_subject(),

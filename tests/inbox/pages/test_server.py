@@ -8,6 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.core.management import call_command
+from django.test import RequestFactory
 from django.utils import timezone
 
 from accounts.log import sweep
@@ -15,9 +17,11 @@ from accounts.log.checkpoints import checkpoints
 from accounts.models import CheckpointSending, Team, User
 from inbox.pages.server import storage, subjects
 from inbox.pages.server.day import last_day
+from inbox.pages.server.views import server
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery
 from wake.models import Callback, FailingTarget, Heartbeat, LastBackup, ServerSample
+from wake.server.health.archive import Archive
 from wake.server.metrics import samples
 
 PAGE = "/settings/server/"
@@ -30,7 +34,8 @@ MAX_QUERIES = 45
 @pytest.fixture
 def operator(alices: Person, settings: Any, tmp_path: Path) -> Person:
     """Returns Alice as an operator of a server that is well."""
-    User.objects.filter(pk=alices.user.pk).update(is_staff=True)
+    alices.user.is_staff = True
+    alices.user.save(update_fields=["is_staff"])
     settings.REDIS_URL = ""
     settings.WAKE_DATA = tmp_path
     now = timezone.now()
@@ -39,14 +44,20 @@ def operator(alices: Person, settings: Any, tmp_path: Path) -> Person:
     return alices
 
 
+def disk_with(free: int) -> storage.DiskUsage:
+    return lambda _: SimpleNamespace(free=free, total=40 * GB)
+
+
 def sample(at: Any, **figures: Any) -> ServerSample:
     names = "deliveries responses pending_deliveries waiting_callbacks suspended_callbacks"
     values = {**dict.fromkeys([*names.split(), "seconds_overdue"], 0), **figures}
     return ServerSample(at=at, **values)
 
 
-def test_a_server_that_is_well_says_so(operator: Person) -> None:
-    page = text_of(operator.get(PAGE))
+def test_a_server_that_is_well_says_so(operator: Person, rf: RequestFactory) -> None:
+    request = rf.get(PAGE)
+    request.user, request.session = operator.user, operator.client.session
+    page = text_of(server(request, disk_with(20 * GB)))
 
     assert "Everything is well." in page
     assert "Needs attention" not in page
@@ -120,16 +131,40 @@ def test_a_missing_and_an_old_backup_are_named(operator: Person) -> None:
     missing = text_of(operator.get(PAGE))
 
     assert "Needs attention The last backup is 9 days old." in old
-    assert "Needs attention manage.py backup has never made a copy." in missing
+    assert "Needs attention Wake does not know of a backup." in missing
+
+
+def test_a_backup_of_another_program_counts(operator: Person) -> None:
+    LastBackup.objects.all().delete()
+    call_command("backup", "--record", "pgBackRest")
+
+    page = text_of(operator.get(PAGE))
+
+    assert "pgBackRest reported a backup" in page
+    assert "does not know of a backup" not in page
+
+
+@pytest.mark.django_db
+def test_an_archive_needs_no_attention_while_it_works() -> None:
+    now = timezone.now()
+    works = Archive(now - timedelta(minutes=2), failed_at=now - timedelta(hours=1))
+    stands_still = Archive(now - timedelta(days=9), failed_at=None)
+    fails = Archive(now - timedelta(minutes=2), failed_at=now)
+
+    def problems(archive: Archive | None) -> list[str]:
+        return [each.text for each in storage.backup_subject(now, archive).problems]
+
+    assert problems(works) == []
+    assert problems(stands_still) == problems(None) == ["Wake does not know of a backup."]
+    assert problems(fails) == ["PostgreSQL cannot archive its write-ahead log."]
 
 
 def test_a_disk_that_is_nearly_full_is_named(operator: Person) -> None:
-    def disk_with(free: int) -> list[str]:
-        usage = SimpleNamespace(free=free, total=40 * GB)
-        return [each.text for each in storage.disk_subject(lambda _: usage).problems]
+    wide, full = (storage.disk_subject(disk_with(free)) for free in (20 * GB, 2 * GB))
 
-    assert disk_with(20 * GB) == []
-    assert disk_with(2 * GB) == ["The disk of the data folder is nearly full: 2 GB are free."]
+    assert wide.problems == []
+    (problem,) = full.problems
+    assert problem.text == "The disk of the data folder is nearly full: 2 GB are free."
 
 
 def test_suspended_hosts_are_counted(

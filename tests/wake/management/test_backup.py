@@ -9,6 +9,7 @@ import sqlite3
 import stat
 import subprocess
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from accounts.models import Team
+from database.clock import database_now
 from wake.models import LastBackup
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -62,6 +64,46 @@ def test_the_last_backup_is_recorded(tmp_path: Path) -> None:
 
     last = LastBackup.objects.get()
     assert (last.folder, last.size) == (str(tmp_path / "tuesday"), copy.stat().st_size)
+
+
+def test_the_backup_of_another_program_is_recorded(tmp_path: Path) -> None:
+    back_up(tmp_path / "monday")
+    before = database_now()
+    call_command("backup", "--record", "pgBackRest")
+
+    last = LastBackup.objects.get()
+    assert (last.program, last.folder, last.size) == ("pgBackRest", "", None)
+    assert last.finished_at >= before
+
+    back_up(tmp_path / "tuesday")
+    assert LastBackup.objects.get().program == ""
+
+
+def test_a_backup_may_be_recorded_afterwards() -> None:
+    call_command("backup", "--record", "RDS", "--at", "2026-11-01T09:30:00Z")
+
+    assert LastBackup.objects.get().finished_at == datetime(2026, 11, 1, 9, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ([], "Name a new folder, or use --manifest or --record"),
+        (["folder", "--record", "RDS"], "Name a new folder, or use --manifest or --record"),
+        (["--at", "2026-11-01T09:30:00Z"], "Name a new folder"),
+        (["--manifest", "--at", "2026-11-01T09:30:00Z"], "--at belongs to --record"),
+        (["--record", "RDS", "--at", "2026-11-01T09:30:00"], "has no time zone"),
+        (["--record", "RDS", "--at", "yesterday"], "is not a time"),
+        (["--record", "RDS", "--at", "2926-11-01T09:30:00Z"], "is in the future"),
+    ],
+)
+def test_a_record_that_says_too_little_or_too_much_is_refused(
+    arguments: list[str], reason: str
+) -> None:
+    with pytest.raises(CommandError, match=reason):
+        call_command("backup", *arguments)
+
+    assert not LastBackup.objects.exists()
 
 
 def _names_of_teams(copy: Path) -> str:

@@ -22,6 +22,7 @@ from wake.management import backups
 from wake.management.preflight.findings import Finding, Level
 from wake.management.preflight.forecasts import Forecast
 from wake.models import LastBackup
+from wake.server.health.archive import wal_archive
 
 OLD_AFTER = timedelta(hours=24)
 LOOPBACK = {"", "127.0.0.1", "::1", "localhost"}
@@ -70,8 +71,8 @@ def last_backup(folder: Path | None) -> Iterator[Finding]:
 UNKNOWN = Finding(
     "backup",
     Level.WARNING,
-    "Wake does not know where your backups are. Name the last one with --backup FOLDER, or make "
-    "sure yourself that it is new.",
+    "Wake does not know of a backup. Name the last one with --backup FOLDER. If another program "
+    "makes them, let it run `manage.py backup --record PROGRAM` after each.",
 )
 
 
@@ -84,9 +85,11 @@ def _recorded() -> list[Finding]:
         return []
     if last is None:
         return []
-    age = _of_age(f"went to {last.folder}, and", database_now() - last.finished_at)
-    folder = Path(last.folder)
-    return [age, *([_of_disk("backup", "A further backup", last.size, folder)] * folder.exists())]
+    where = f"of {last.program}" if last.program else f"went to {last.folder}, and"
+    findings = [_of_age(where, database_now() - last.finished_at)]
+    if last.size is not None and (folder := Path(last.folder)).exists():
+        findings.append(_of_disk("backup", "A further backup", last.size, folder))
+    return findings
 
 
 def _of_age(where: str, age: timedelta, *, is_before: bool = False) -> Finding:
@@ -109,20 +112,20 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def _archived() -> Finding | None:
-    """Returns when PostgreSQL last archived a part of its write-ahead log, or None if it archives
-    nothing."""
-    if connection.vendor != "postgresql":
+    """Returns when PostgreSQL last archived a part of its write-ahead log, or None if it has never
+    done so."""
+    archive = wal_archive()
+    if archive is None or archive.archived_at is None:
         return None
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT last_archived_time FROM pg_stat_archiver")
-        ((at,),) = cursor.fetchall()
-    if at is None:
-        return None
+    ago = amount(database_now() - archive.archived_at)
+    if archive.is_failing:
+        text = f"PostgreSQL cannot archive its write-ahead log. The last success was {ago} ago."
+        return Finding("backup", Level.WARNING, text)
     return Finding(
         "backup",
         Level.OK,
-        f"PostgreSQL archived its log {amount(database_now() - at)} ago. Whether there is a base "
-        "backup, only your archive knows.",
+        f"PostgreSQL archived its write-ahead log {ago} ago. Whether there is a base backup, only "
+        "your archive knows.",
     )
 
 

@@ -171,7 +171,7 @@ KEPT: dict[str, dict[str, str]] = {
         "contenttypes.ContentType": "app_label model",
         "wake.EventCounts": "deliveries responses",
         "wake.Heartbeat": "name",
-        "wake.LastBackup": "folder",
+        "wake.LastBackup": "program folder",
     },
 }
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from database.clock import database_now
 from wake.management import backups
 from wake.management.preflight.findings import Level
 from wake.management.preflight.room import last_backup
 from wake.models import LastBackup
+from wake.server.health.archive import wal_archive
 
 pytestmark = pytest.mark.django_db
 
@@ -90,16 +90,22 @@ def test_without_a_folder_the_recorded_backup_counts(
     assert room.text.startswith("A further backup needs about 4 kB")
 
 
+def test_the_recorded_backup_of_another_program_counts() -> None:
+    at = database_now() - timedelta(hours=2)
+    LastBackup.objects.create(finished_at=at, program="pgBackRest")
+
+    (age,) = last_backup(None)
+
+    assert age.text == "The last backup of pgBackRest is 2 h old."
+
+
 def test_without_a_record_wake_says_what_it_knows() -> None:
     (finding,) = last_backup(None)
 
-    expected = "archived its log" if _archives() else "does not know where your backups are"
+    expected = "archived its write-ahead log" if _archives() else "does not know of a backup"
     assert expected in finding.text
 
 
 def _archives() -> bool:
-    if connection.vendor != "postgresql":
-        return False
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT last_archived_time IS NOT NULL FROM pg_stat_archiver")
-        return bool(cursor.fetchone()[0])
+    archive = wal_archive()
+    return archive is not None and archive.archived_at is not None
