@@ -34,10 +34,12 @@ def move(task: Task, to: Task.State, text: str = "") -> Task:
     return transitions.transition(task.pk, to, message=message, at=at)
 
 
-def make_artifact(task: Task, artifact_id: str = "report") -> None:
+def make_artifact(
+    task: Task, artifact_id: str = "report", *, text: str = "## All checks passed"
+) -> None:
     at = timezone.now()
     task = transitions.lock(task.pk)
-    parts = json.dumps([{"text": "## All checks passed"}])
+    parts = json.dumps([{"text": text}])
     artifact = Artifact.objects.create(
         task=task, artifact_id=artifact_id, name="report.md", parts_json=parts, created_at=at
     )

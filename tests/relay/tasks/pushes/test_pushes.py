@@ -17,6 +17,7 @@ from tests.relay.tasks.pushes.pushing import (
     State,
     bodies,
     complete,
+    make_artifact,
     move,
     push,
 )
@@ -56,6 +57,24 @@ def test_0_3_gets_the_bare_task_each_time(sent: Sent) -> None:
     assert [body["status"]["state"] for body in pushed] == ["working", "completed"]
     assert "artifacts" not in pushed[0]
     assert pushed[1]["artifacts"][0]["parts"][0]["kind"] == "text"
+
+
+def test_a_large_artifact_is_whole_in_its_own_push_and_a_link_in_the_push_of_the_task(
+    sent: Sent,
+) -> None:
+    task = sent(push(version="1.0"))
+
+    with transaction.atomic():
+        move(task, State.WORKING)
+        make_artifact(task, text="x" * 9_000_000)
+        move(task, State.COMPLETED, "Done.")
+
+    *_, update, whole = bodies()
+    (piece,) = update["artifactUpdate"]["artifact"]["parts"]
+    (linked,) = whole["task"]["artifacts"][0]["parts"]
+    assert len(piece["text"]) == 9_000_000
+    assert "text" not in linked
+    assert linked["url"]
 
 
 def test_a_task_that_waits_for_a_person_is_pushed_whole(sent: Sent) -> None:
