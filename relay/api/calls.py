@@ -84,8 +84,13 @@ def _read_message(call: AgentCall) -> tuple[Incoming, Configuration]:
     configuration = dialects.read_configuration(call.params.get("configuration"), call.version)
     if not call.card.takes(media_types(incoming.parts)):
         raise dialects.ContentTypeNotSupported(dialects.ContentTypeNotSupported.__doc__)
-    modes = configuration.accepted_output_modes
-    return replace(incoming, accepted_output_modes=modes), configuration
+    metadata = call.params.get("metadata")
+    incoming = replace(
+        incoming,
+        request_metadata=metadata if isinstance(metadata, dict) else {},
+        accepted_output_modes=configuration.accepted_output_modes,
+    )
+    return incoming, configuration
 
 
 def own_task(call: AgentCall, name: str) -> Task:

@@ -91,6 +91,7 @@ def _task_frame(run: Run) -> Json:
         "decision": run.decision,
         "caller": {"name": task.caller.name, "id": str(task.caller.pk)} if task.caller else None,
         "acceptedOutputModes": newest.accepted_output_modes if newest else [],
+        "metadata": newest.request_metadata if newest else {},
         "referenceTaskIds": newest.reference_task_ids if newest else [],
         "attempt": run.attempts,
         "timeout_s": Card.objects.values_list("timeout_seconds", flat=True).get(agent=run.agent),
@@ -101,7 +102,8 @@ def _task_frame(run: Run) -> Json:
 def _message(message: Message) -> Json:
     parts = [{"type": _kind(part)} | part for part in blobs.with_urls(message.parts)]
     body: Json = {"role": message.role, "messageId": message.message_id, "parts": parts}
-    return body | ({"metadata": message.metadata} if message.metadata else {})
+    others = {"metadata": message.metadata, "extensions": message.extensions}
+    return body | {name: value for name, value in others.items() if value}
 
 
 def _kind(part: Json) -> str:

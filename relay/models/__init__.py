@@ -2,6 +2,7 @@
 tasks, pushes, connectors and runs."""
 
 from relay.models.cards import CallerKey, Card
+from relay.models.events import Event, EventQuerySet
 from relay.models.pushes import PushConfig, PushNotification
 from relay.models.references import TaskReference
 from relay.models.runs import ONLINE_TIMEOUT, RESULT_TIMEOUT, Connector, Run, RunQuerySet
@@ -9,7 +10,6 @@ from relay.models.tasks import (
     Artifact,
     Blob,
     Context,
-    Event,
     Message,
     Task,
     TaskDelivery,
@@ -26,6 +26,7 @@ __all__ = [
     "Connector",
     "Context",
     "Event",
+    "EventQuerySet",
     "Message",
     "PushConfig",
     "PushNotification",

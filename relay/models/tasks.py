@@ -1,4 +1,4 @@
-"""Defines tasks, their contexts, messages, artifacts and events.
+"""Defines tasks, their contexts, messages and artifacts.
 
 Parts are JSON in the form of A2A 1.0, even if they came in another dialect
 (relay/protocol/parts.py). Each part has exactly one of `text`, `raw` (base64), `url` and `data`,
@@ -234,6 +234,12 @@ class Message(models.Model):
     by_name = models.CharField(max_length=80, blank=True)
     parts_json: models.TextField[str, str] = ContentTextField()
     metadata_json: models.TextField[str, str] = ContentTextField(blank=True)
+    # The metadata of the caller's request, beside the message.
+    request_metadata_json: models.TextField[str, str] = ContentTextField(
+        blank=True, default="", db_default=""
+    )
+    # The URIs of the extensions of A2A that the message uses.
+    extensions = models.JSONField(default=list, db_default=Value([], models.JSONField()))
     reference_task_ids = models.JSONField(default=list)
     # The media types that the caller asked for with this message.
     accepted_output_modes = models.JSONField(default=list, db_default=Value([], models.JSONField()))
@@ -264,6 +270,12 @@ class Message(models.Model):
     @property
     def metadata(self) -> dict[str, Any]:
         metadata: dict[str, Any] = json.loads(self.metadata_json) if self.metadata_json else {}
+        return metadata
+
+    @property
+    def request_metadata(self) -> dict[str, Any]:
+        text = self.request_metadata_json
+        metadata: dict[str, Any] = json.loads(text) if text else {}
         return metadata
 
 
@@ -310,78 +322,6 @@ class Blob(StoredFile):
 
     def __str__(self) -> str:
         return f"{self.filename or self.sha256[:12]} ({self.size} bytes)"
-
-
-class EventQuerySet(models.QuerySet["Event"]):
-    def with_unmade_pushes(self) -> EventQuerySet:
-        return self.filter(push_due_at__isnull=False)
-
-    def with_due_pushes(self, at: datetime) -> EventQuerySet:
-        """Returns events whose pushes are due now, oldest first. Index: events_with_due_pushes."""
-        return self.with_unmade_pushes().filter(push_due_at__lte=at).order_by("push_due_at", "pk")
-
-
-class Event(models.Model):
-    """Records the events of a task, in order. Events are only added.
-
-    An event holds no content, but points to a message, or to the piece of an artifact that came
-    with the event. Erasing the message or the piece therefore empties the event, too."""
-
-    class Kind(models.TextChoices):
-        STATUS = "status", "Status"
-        ARTIFACT = "artifact", "Artifact"
-        MESSAGE = "message", "Message"
-
-    id = models.BigAutoField(primary_key=True)
-    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="events", db_index=False)
-    generation = models.PositiveIntegerField()
-    kind = models.CharField(max_length=8, choices=Kind)
-    state = models.CharField(max_length=14, choices=Task.State)
-    message = models.ForeignKey(
-        Message, null=True, on_delete=models.CASCADE, related_name="+", db_index=False
-    )
-    artifact = models.ForeignKey(
-        Artifact, null=True, on_delete=models.CASCADE, related_name="+", db_index=False
-    )
-    # The piece of the artifact: the place of its first part, and the number of its parts. A null
-    # number means all parts, as in events of version 0.1.
-    first_part = models.PositiveIntegerField(default=0, db_default=0)
-    part_count = models.PositiveIntegerField(null=True)
-    is_last_piece = models.BooleanField(default=False, db_default=False)
-    at = models.DateTimeField()
-    # When the event's pushes are due; null once they are made, or if there are none.
-    push_due_at = models.DateTimeField(null=True)
-
-    objects = EventQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["pk"]
-        constraints = [
-            models.UniqueConstraint(fields=["task", "generation"], name="one_event_a_generation")
-        ]
-        indexes = [
-            models.Index(
-                fields=["push_due_at", "id"],
-                condition=Q(push_due_at__isnull=False),
-                name="events_with_due_pushes",
-            ),
-            models.Index(
-                fields=["message"], condition=Q(message__isnull=False), name="events_of_a_message"
-            ),
-            models.Index(
-                fields=["artifact"],
-                condition=Q(artifact__isnull=False),
-                name="events_of_an_artifact",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.generation}: {self.kind} {self.state}"
-
-    @property
-    def is_replaced(self) -> bool:
-        """Returns whether a later event replaced this event's content."""
-        return self.artifact is not None and self.artifact.begins > self.generation
 
 
 class TaskDelivery(models.Model):

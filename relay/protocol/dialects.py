@@ -30,6 +30,8 @@ from wake.models import Delivery
 Json = dict[str, Any]
 
 MAX_REFERENCES = 100
+MAX_EXTENSIONS = 100
+URI = re.compile(r"[!-~]{1,500}", re.ASCII)
 LONGEST_URL = 2_048
 # The member of a message's metadata in which an agent adds information for the people it asks.
 # Callers do not see this member.
@@ -50,7 +52,8 @@ class ContentTypeNotSupported(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """Holds a caller's message. The parts are canonical."""
+    """Holds a caller's message. The parts are canonical. `extensions` are the URIs of the
+    extensions that the message uses. `request_metadata` came beside the message."""
 
     message_id: str
     parts: list[Json]
@@ -59,6 +62,8 @@ class Incoming:
     context_id: str = ""
     reference_task_ids: list[str] = field(default_factory=list)
     accepted_output_modes: list[str] = field(default_factory=list)
+    extensions: list[str] = field(default_factory=list)
+    request_metadata: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +106,18 @@ def read_message(value: Any, path: str = "message") -> Incoming:
         message_id=message_id,
         parts=read_parts(message.get("parts"), message.path_of("parts")),
         metadata=message.object("metadata"),
+        extensions=_extensions(message),
         task_id=message.id("taskId"),
         context_id=message.id("contextId"),
         reference_task_ids=references,
     )
+
+
+def _extensions(message: Fields) -> list[str]:
+    """Returns the extensions that a message names. Ignores a value that is not a list of URIs."""
+    given = message.get("extensions")
+    named = given if isinstance(given, list) else []
+    return [uri for uri in named if isinstance(uri, str) and URI.fullmatch(uri)][:MAX_EXTENSIONS]
 
 
 def read_configuration(value: Any, version: Version, path: str = "configuration") -> Configuration:
@@ -280,6 +293,8 @@ def _message(message: Message, context_id: str, version: Version) -> Json:
         body["taskId"] = str(message.task_id)
     if metadata := _metadata_for_caller(message):
         body["metadata"] = metadata
+    if message.extensions:
+        body["extensions"] = message.extensions
     if message.reference_task_ids:
         body["referenceTaskIds"] = message.reference_task_ids
     return body | ({"kind": "message"} if version == "0.3" else {})

@@ -200,9 +200,9 @@ def _is_readable(run: Run) -> bool:
 def _texts_of(run: Run) -> list[str]:
     """Decrypts the texts of a run; raises Unreadable. The run's own texts come first, because they
     need no query."""
-    texts = [run.decision_json, run.message.parts_json, run.message.metadata_json]
-    for message in history_of(run):
-        texts += [message.parts_json, message.metadata_json]
+    texts = [run.decision_json]
+    for message in [run.message, *history_of(run)]:
+        texts += [message.parts_json, message.metadata_json, message.request_metadata_json]
     return texts
 
 

@@ -25,6 +25,7 @@ REST_IN_FILE = "The rest is in the file below."
 EMPTY = "No content."
 MARKDOWN = {"", "text/markdown"}
 METADATA, BESIDE = "Metadata", "Sent beside the blocks"
+BESIDE_MESSAGE = "Metadata of the request"
 # The members of a part that are its content.
 CONTENT = {"text", "data", "url", "raw", "blob", "size"}
 # Media types that add nothing to the kind of the part.
@@ -65,9 +66,15 @@ def sent_with(message: Message, *, longest: int = LONGEST) -> list[Json]:
     metadata = message.metadata
     if message.source == Message.Source.AGENT:
         metadata = {name: one for name, one in metadata.items() if name != FOR_PEOPLE}
-    references = message.reference_task_ids
-    also = {"refers to tasks": references} if references else {}
-    return _pairs(METADATA, {**metadata, **also}, longest=longest)
+    named = {
+        "refers to tasks": message.reference_task_ids,
+        "uses extensions": message.extensions,
+    }
+    return [
+        *_pairs(METADATA, metadata, longest=longest),
+        *_pairs(METADATA, {name: one for name, one in named.items() if one}, longest=longest),
+        *_pairs(BESIDE_MESSAGE, message.request_metadata, longest=longest),
+    ]
 
 
 def typed_blocks(part: Json) -> Json | None:

@@ -45,7 +45,7 @@ def read_turns(task: Task, message: Message | None) -> tuple[Message | None, lis
     messages, oldest first, without the agent's current message. Turns that are too long to read
     have no parts (has_parts())."""
     rows = task.messages.annotate(size=StoredBytes("parts_json"))
-    rows = rows.defer("parts_json", "metadata_json")
+    rows = rows.defer("parts_json", "metadata_json", "request_metadata_json")
     request = rows.order_by("pk").first()
     others = rows.exclude(pk__in=[one.pk for one in (message, request) if one])
     newest = list(others.order_by("-pk")[:MAX_TURNS])

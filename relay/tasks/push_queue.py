@@ -23,8 +23,15 @@ from database import encryption
 from database.encrypted_columns import length_of
 from database.encryption import Unreadable
 from database.sweeps import give_way, sweep_together
-from relay.models import Artifact, Event, Message, PushConfig, PushNotification, Task
-from relay.models.tasks import EventQuerySet
+from relay.models import (
+    Artifact,
+    Event,
+    EventQuerySet,
+    Message,
+    PushConfig,
+    PushNotification,
+    Task,
+)
 from relay.protocol import stream_events
 from relay.protocol.dialects import DIGEST, Json, write_tasks
 from relay.protocol.stream_events import GENERATION

@@ -80,6 +80,8 @@ def _erase(tasks: TaskQuerySet, *, at: datetime) -> int:
         Message.objects.filter(task__in=ids).update(
             parts_json="[]",
             metadata_json="",
+            request_metadata_json="",
+            extensions=[],
             reference_task_ids=[],
             idempotency_key=None,
             idempotency_hash="",

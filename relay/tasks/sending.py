@@ -245,7 +245,7 @@ def _replayed(
     if task is None:
         return None
     messages = task.messages.filter(source=Message.Source.CALLER)
-    messages = messages.defer("parts_json", "metadata_json")
+    messages = messages.defer("parts_json", "metadata_json", "request_metadata_json")
     return task if idempotency.replay(messages, at=at) else None
 
 
@@ -321,6 +321,8 @@ def _fields_of(incoming: Incoming, task: Task) -> dict[str, Any]:
         "parts": incoming.parts,
         "message_id": incoming.message_id,
         "metadata": incoming.metadata,
+        "request_metadata": incoming.request_metadata,
+        "extensions": incoming.extensions,
         "reference_task_ids": incoming.reference_task_ids,
         "accepted_output_modes": incoming.accepted_output_modes,
         "by_name": task.caller.name if task.caller else "",

@@ -199,6 +199,8 @@ def new_message(
     message_id: str = "",
     by_name: str = "",
     metadata: Json | None = None,
+    request_metadata: Json | None = None,
+    extensions: Iterable[str] = (),
     reference_task_ids: Iterable[str] = (),
     accepted_output_modes: Iterable[str] = (),
     idempotency: Idempotency | None = None,
@@ -208,6 +210,7 @@ def new_message(
     later in the transaction, because foreign keys are checked when it commits."""
     stored = blobs.store_large(task, parts, at)
     parts_json, metadata_json = dumps(stored), dumps(metadata) if metadata else ""
+    request_metadata_json = dumps(request_metadata) if request_metadata else ""
     message = Message(
         task=task,
         context=task.context,
@@ -216,10 +219,13 @@ def new_message(
         by_name=by_name[:80],
         parts_json=parts_json,
         metadata_json=metadata_json,
+        request_metadata_json=request_metadata_json,
+        extensions=list(extensions),
         reference_task_ids=list(reference_task_ids),
         accepted_output_modes=list(accepted_output_modes),
         idempotency_key=idempotency.key if idempotency else None,
         idempotency_hash=idempotency.fingerprint if idempotency else "",
         created_at=at,
     )
-    return message, bytes_in(parts_json, metadata_json) + blobs.bytes_of(stored)
+    size = bytes_in(parts_json, metadata_json, request_metadata_json)
+    return message, size + blobs.bytes_of(stored)

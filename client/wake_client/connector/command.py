@@ -206,6 +206,7 @@ def _stdin(run: Run, attempt: int) -> dict[str, Any]:
         "caller": run.caller,
         "acceptedOutputModes": run.accepted_output_modes,
         "referenceTaskIds": run.reference_task_ids,
+        "metadata": run.metadata,
         "attempt": attempt,
     }
 

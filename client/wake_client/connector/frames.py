@@ -39,6 +39,8 @@ class Run:
     caller: dict[str, Any] | None = None
     accepted_output_modes: list[Any] = field(default_factory=list)
     reference_task_ids: list[Any] = field(default_factory=list)
+    # The metadata of the caller's request, beside the message.
+    metadata: dict[str, Any] = field(default_factory=dict)
     # The trace of the caller's request (W3C Trace Context), if it had one.
     traceparent: str = ""
 
@@ -61,6 +63,7 @@ class Run:
                 caller=frame.get("caller"),
                 accepted_output_modes=list(frame.get("acceptedOutputModes") or []),
                 reference_task_ids=list(frame.get("referenceTaskIds") or []),
+                metadata=dict(frame.get("metadata") or {}),
                 traceparent=str(frame.get("traceparent") or ""),
             )
         except (KeyError, TypeError, ValueError) as error:

@@ -73,6 +73,7 @@ async def test_a_command_reads_the_task_and_answers(journal: Path) -> None:
         "caller": None,
         "acceptedOutputModes": [],
         "referenceTaskIds": [],
+        "metadata": {},
         "attempt": 2,
     }
 
@@ -368,6 +369,7 @@ async def test_a_command_is_told_who_calls_and_what_they_accept(journal: Path) -
         "caller": {"name": "Build server", "id": "1"},
         "acceptedOutputModes": ["text/plain"],
         "referenceTaskIds": ["earlier"],
+        "metadata": {"of": "the request"},
     }
     seen = journal.with_name("seen")
     shows = sh(f"cat > {seen}; echo $WAKEUP_CALLER")

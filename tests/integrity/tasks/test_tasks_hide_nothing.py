@@ -64,6 +64,23 @@ def test_the_tasks_that_a_message_refers_to_are_on_the_page(
     )
 
 
+def test_the_extensions_and_the_metadata_of_a_request_are_on_the_page(
+    asked: Callable[..., Delivery], page: Callable[[Delivery], str]
+) -> None:
+    """An extension may change what the agent does with the message."""
+    shown = page(
+        asked(
+            {"text": "Pay it."},
+            metadata={"uses extensions": "9000-of-the-message"},
+            extensions=["urn:pay-twice"],
+            request_metadata={"amount": "9000-of-the-request"},
+        )
+    )
+
+    for text in ("urn:pay-twice", "9000-of-the-message", "9000-of-the-request"):
+        assert text in shown
+
+
 def test_what_an_agent_sends_beside_its_blocks_is_on_the_page(
     asked: Callable[..., Delivery], page: Callable[[Delivery], str]
 ) -> None:

@@ -368,6 +368,27 @@ def test_a_run_says_who_calls_and_what_they_accept(
     assert frame["referenceTaskIds"] == ["earlier"]
 
 
+def test_a_run_has_the_extensions_of_its_message_and_the_metadata_of_its_request(
+    newer: Caller, connector: FakeConnector
+) -> None:
+    uris = ["https://example.com/ext/trace/v1"]
+    params = newer.sending(extensions=uris, metadata={"of": "message"})
+    newer.result("SendMessage", params | {"metadata": {"of": "request"}})
+    (first,) = connector.look(at=timezone.now())
+    task_id = first["taskId"]
+    connector.end(first, "auth_required", text="Who pays?")
+    newer.result("SendMessage", newer.sending(taskId=task_id, messageId="m-2") | {"metadata": 7})
+    (second,) = connector.look(at=timezone.now())
+
+    sent = newer.result("GetTask", {"id": task_id})["history"][0]
+
+    assert first["message"]["extensions"] == sent["extensions"] == uris
+    assert first["message"]["metadata"] == sent["metadata"] == {"of": "message"}
+    assert first["metadata"] == {"of": "request"}
+    assert second["metadata"] == {}
+    assert second["messages"][0] == first["message"]
+
+
 def test_an_anonymous_caller_has_no_name(card: Card, connector: FakeConnector) -> None:
     ask(card, None)
 

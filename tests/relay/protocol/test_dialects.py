@@ -108,13 +108,14 @@ def test_invalid_parts_are_refused(sent: Any, field: str) -> None:
 
 
 MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "Hi"}]}
+NAMED = {"referenceTaskIds": ["r"], "extensions": ["https://x/"]}
 
 
 @pytest.mark.parametrize(
     "sent",
     [
-        MESSAGE | {"taskId": "t", "contextId": "c", "referenceTaskIds": ["r"]},
-        MESSAGE | {"role": "user", "taskId": "t", "contextId": "c", "referenceTaskIds": ["r"]},
+        MESSAGE | NAMED | {"taskId": "t", "contextId": "c"},
+        MESSAGE | NAMED | {"role": "user", "taskId": "t", "contextId": "c"},
         {
             "message_id": "m-1",
             "role": "user",
@@ -130,8 +131,17 @@ MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "Hi"}]}
 )
 def test_messages_are_read_in_every_dialect(sent: Any) -> None:
     assert dialects.read_message(sent) == dialects.Incoming(
-        "m-1", [{"text": "Hi"}], {}, "t", "c", ["r"]
+        "m-1", [{"text": "Hi"}], {}, "t", "c", ["r"], extensions=["https://x/"]
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [(None, []), ("https://x/", []), (7, []), (["urn:a", 7, "", "a b", "x" * 501], ["urn:a"])],
+)
+def test_extensions_that_are_no_uris_are_ignored(given: Any, named: list[str]) -> None:
+    """Version 0.2 read no extensions, so no value may be refused now."""
+    assert dialects.read_message(MESSAGE | {"extensions": given}).extensions == named
 
 
 @pytest.mark.parametrize(

@@ -246,7 +246,11 @@ def test_an_erased_task_has_no_references_and_no_secrets(
 ) -> None:
     task = make_ended()
     read_all()
-    Message.objects.update(reference_task_ids=["marjoram"])
+    Message.objects.update(
+        reference_task_ids=["marjoram"],
+        extensions=["urn:marjoram"],
+        request_metadata_json='{"of": "marjoram"}',
+    )
     pushes.create(task, PushIn("late", "https://hooks.example.com/"), at=timezone.now())
     assert sweep(days=31)
 

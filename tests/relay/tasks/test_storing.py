@@ -36,6 +36,8 @@ INCOMING = Incoming(
     metadata={"a": "ü"},
     reference_task_ids=["t1"],
     accepted_output_modes=["text/plain"],
+    extensions=["urn:x"],
+    request_metadata={"b": "ü"},
 )
 
 

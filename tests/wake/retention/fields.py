@@ -165,7 +165,8 @@ OF_DELIVERIES: dict[str, dict[str, str]] = {
         THEIRS: "context_id",
     },
     "relay.Message": {
-        ERASED: "parts_json metadata_json reference_task_ids idempotency_key idempotency_hash",
+        ERASED: "parts_json metadata_json request_metadata_json extensions reference_task_ids"
+        " idempotency_key idempotency_hash",
         ID: "id",
         LINK: "task context",
         WHEN: "created_at",

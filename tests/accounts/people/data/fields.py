@@ -94,8 +94,8 @@ KEPT: dict[str, dict[str, str]] = {
         "inbox.Word": "text",
         "relay.Context": "context_id",
         "relay.Task": "idempotency_key idempotency_hash traceparent source_task network",
-        "relay.Message": "message_id parts_json metadata_json reference_task_ids"
-        " accepted_output_modes idempotency_key idempotency_hash",
+        "relay.Message": "message_id parts_json metadata_json request_metadata_json extensions"
+        " reference_task_ids accepted_output_modes idempotency_key idempotency_hash",
         "relay.Artifact": "artifact_id name description parts_json metadata_json",
         "relay.Blob": "sha256 media_type content filename",
         "relay.PushConfig": "config_id url token_ciphertext scheme credentials_ciphertext"
