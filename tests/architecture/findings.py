@@ -38,6 +38,8 @@ QUOTATION = re.compile(r'"[^"]*"')
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Decorators that hand a function to a framework, which calls it without naming it.
 HANDED_OVER = {"receiver", "shared_task", "register", "connect", "fixture", "filter", "simple_tag"}
+# Methods that a framework calls by their names begin with these.
+CALLED_BY_NAME = ("__", "clean_", "get_placeholder", "db_for_", "allow_")
 # Names that a framework looks up in a module.
 LOOKED_UP = {
     *("application", "urlpatterns", "app_name", "handler400", "handler404", "handler500"),
@@ -117,7 +119,7 @@ def _methods(path: Path, node: ast.ClassDef) -> Iterator[str]:
     for part in node.body:
         if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        if part.name.startswith(("__", "clean_", "get_placeholder")) or _is_handed_over(part):
+        if part.name.startswith(CALLED_BY_NAME) or _is_handed_over(part):
             continue
         if not any(hasattr(base, part.name) for base in bases):
             yield f"{node.name}.{part.name}"
