@@ -43,8 +43,8 @@ class ReplicatedSite(Site):
 
     @property
     def env(self) -> dict[str, str]:
-        of_the_site = self.replica_url.replace("/postgres", f"/{self.database}")
-        return {**super().env, "DATABASE_REPLICA_URL": of_the_site, "WAKE_METRICS_TOKEN": TOKEN}
+        url = f"{self.replica_url.rpartition('/')[0]}/{self.database}"
+        return {**super().env, "DATABASE_REPLICA_URL": url, "WAKE_METRICS_TOKEN": TOKEN}
 
 
 @dataclass
