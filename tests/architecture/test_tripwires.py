@@ -160,6 +160,7 @@ ELSEWHERE = {
     "0082": "tests/check/test_kit.py",
     "0088": "`python -m bench idle`",
     "0084": "no number: what the clients of vendors do decides it",
+    "0095": "`python -m bench growth`: the hot paths after a million deliveries",
     "0094": "no number: how people use the pages of one server decides it",
     "0093": "no number: the size of one team, and what engines can do, decide it",
     "0085": "no number: what the pooler in use passes on decides it",
