@@ -18,7 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from uuid import uuid4
 
 import django
-from celery.signals import beat_init
+from celery.signals import beat_init, worker_shutdown
 from django.db import connection
 
 from database import notifications
@@ -106,6 +106,7 @@ def main() -> None:
             sweep.sweep()
     else:
         sweep.sweep()
+    worker_shutdown.send(sender=sweep)  # wake/server/telemetry/otlp.py sends the last spans
 
 
 def _run(job: str) -> None:

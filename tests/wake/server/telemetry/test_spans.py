@@ -14,7 +14,6 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.test import override_settings
 from django.urls import path
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -25,6 +24,7 @@ from tests.fixtures.agent_client import AgentClient
 from tests.fixtures.served import served
 from tests.types import Answer
 from tests.wake.callbacks.receiver import Receiver, answering
+from tests.wake.server.telemetry.collected import names_of, received_by
 from tests.wake.server.up import eventually
 from wake import jobs
 from wake.callbacks.sending import send_due
@@ -285,22 +285,3 @@ def test_a_server_sends_its_spans_over_otlp(
     resource = received_by(collector)[0].resource_spans[0].resource
     attributes = {each.key: each.value.string_value for each in resource.attributes}
     assert attributes.items() >= {"service.name": "wake", "deployment": "test"}.items()
-
-
-def received_by(collector: Receiver) -> list[ExportTraceServiceRequest]:
-    return [
-        ExportTraceServiceRequest.FromString(each.body)
-        for each in collector.received
-        if each.path == "/v1/traces"
-    ]
-
-
-def names_of(collector: Receiver) -> dict[str, str]:
-    """Returns the ids of traces by the names of their spans."""
-    return {
-        span.name: span.trace_id.hex()
-        for batch in received_by(collector)
-        for resource in batch.resource_spans
-        for scope in resource.scope_spans
-        for span in scope.spans
-    }
