@@ -17,7 +17,6 @@ from accounts.access.viewer import Viewer
 from accounts.models import User
 from database.batched_queries import Cursor
 from database.clock import database_now
-from database.postgresql.replica import Read
 from database.uuids import uuid_or_none
 from inbox.agents.connect import welcome
 from inbox.answering.just_done import JustDone, just_done, recent_ids
@@ -70,7 +69,7 @@ def inbox_list(request: PersonRequest) -> HttpResponse:
         "query": query,
         "form": query.as_form(CONTROLS),
         "saved_views": views,
-        "past": (_past(search, inbox, at=now, read=reader_for(request)) if before is None else []),
+        "past": (_past(request, search, inbox, at=now) if before is None else []),
         "current_view": next((view for view in views if view.query == str(query)), None),
         "is_searching": query.narrows or "q" in request.GET,
         "tabs": team_filter.tabs(viewer, query.team, q=query.as_form([team_filter.TEAM])["q"]),
@@ -119,13 +118,15 @@ def act_on_selection(request: PersonRequest) -> HttpResponse:
     return SeeOther("inbox", query=str(filters))
 
 
-def _past(search: Search, inbox: sections.Inbox, *, at: datetime, read: Read) -> list[HistoryRow]:
+def _past(
+    request: PersonRequest, search: Search, inbox: sections.Inbox, *, at: datetime
+) -> list[HistoryRow]:
     """Returns the newest results in the history that are not in the list, if the search is for
     words, an agent, a thread or a person. The other filters are only about waiting deliveries."""
     query = search.query
     if not (query.terms or query.agent or query.thread or query.by):
         return []
-    rows, _ = read(lambda: history.page(search, at=at, before=None))
+    rows, _ = reader_for(request)(lambda: history.page(search, at=at, before=None))
     return [past for past in rows if past.row.delivery.pk not in inbox.ids][:MAX_PAST]
 
 
