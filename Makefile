@@ -7,7 +7,7 @@ DOCS = .venv-docs
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run demo test system peers coverage soak check bench conformance docs figures golden pictures fmt lock audit sbom
+.PHONY: help run demo test system peers coverage soak check bench drill conformance docs figures golden pictures fmt lock audit sbom
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-16s%s\n", $$1, $$2 }'
@@ -52,6 +52,9 @@ check: $(VENV)/.installed-dev ## checks format, lint, types, imports, migrations
 
 bench: $(VENV)/.installed-dev ## compares deliveries, polls and sweeps with a lean server and PostgreSQL alone
 	@$(BIN)/python -m bench
+
+drill: $(VENV)/.installed-dev ## measures ten million deliveries, or fewer (make drill DELIVERIES=100000)
+	@$(BIN)/python -m bench.drill $(DELIVERIES) $(if $(KEEP),--keep)
 
 docs: $(VENV)/.installed $(DOCS)/.installed ## builds the documentation, which a server serves at /docs/ from its next start
 	@WAKE_DATA=$(DOCS)/data $(BIN)/python manage.py spectacular \

@@ -11,6 +11,7 @@ from bench import (
     assignment,
     bursts,
     callbacks,
+    capacity,
     claims,
     frozen_redis,
     growth,
@@ -19,6 +20,7 @@ from bench import (
     idle_streams,
     log,
     metrics,
+    open_connections,
     pages,
 )
 from bench.tools.results import Row, print_table
@@ -64,6 +66,14 @@ PARTS: dict[str, tuple[Callable[[], list[Row]], Callable[[], list[Row]]]] = {
     "idle-streams": (
         lambda: idle_streams.measure(seconds=30, ends=50),
         lambda: idle_streams.measure(seconds=15, ends=10),
+    ),
+    "capacity": (
+        lambda: capacity.measure(requests=1_000, rounds=5, deliveries=DELIVERIES),
+        lambda: capacity.measure(requests=200, rounds=3, deliveries=DELIVERIES),
+    ),
+    "open-connections": (
+        lambda: open_connections.measure(seconds=60),
+        lambda: open_connections.measure(seconds=15),
     ),
     "frozen-redis": (
         lambda: frozen_redis.measure(polls=4_000, rounds=5),

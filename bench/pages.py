@@ -36,9 +36,9 @@ def measure(*, requests: int, rounds: int, deliveries: int) -> list[Row]:
         ]
 
 
-def fill_inbox(team: str) -> tuple[str, str]:
+def fill_inbox(team: str, *, rows: int = ROWS) -> tuple[str, str]:
     """Returns the cookie of a person and the id of a delivery."""
-    filled = json.loads(servers.run("-m", "bench.scenes.full_inbox", team, str(ROWS)))
+    filled = json.loads(servers.run("-m", "bench.scenes.full_inbox", team, str(rows)))
     return filled["cookie"], filled["delivery"]
 
 

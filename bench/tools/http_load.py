@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 CONNECTIONS = 8
+SUCCESSES = b"HTTP/1.1 2", b"HTTP/1.1 303"  # a form that was accepted leads to another page
 
 
 def request_bytes(
@@ -31,12 +32,14 @@ def load(port: int, request: bytes, times: int) -> None:
     durations(port, [request], times)
 
 
-def durations(port: int, requests: Sequence[bytes], times: int) -> list[float]:
+def durations(
+    port: int, requests: Sequence[bytes], times: int, *, connections: int = CONNECTIONS
+) -> list[float]:
     """Sends `times` requests, choosing from `requests` in turn. Returns how many seconds each
     request took. Raises SystemExit if an answer is not a success."""
-    each = times // CONNECTIONS
+    each = times // connections
     share = [requests[number % len(requests)] for number in range(each)]
-    return _durations(port, [share] * CONNECTIONS)
+    return _durations(port, [share] * connections)
 
 
 def load_each(port: int, requests: Sequence[bytes]) -> None:
@@ -76,7 +79,7 @@ def _exchange(connection: socket.socket, request: bytes) -> bytes:
     while b"\r\n\r\n" not in received:
         received += _receive(connection)
     head, _, content = received.partition(b"\r\n\r\n")
-    if not head.startswith(b"HTTP/1.1 2"):
+    if not head.startswith(SUCCESSES):
         raise SystemExit(f"{head.decode()}\n{content.decode(errors='replace')}")
     length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
     while len(content) < length:

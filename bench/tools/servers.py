@@ -48,9 +48,7 @@ def make_database(*agents: str, deliveries: int, a_team_each: bool = False) -> l
     """Creates the database again, with `deliveries` earlier deliveries for each agent. Either all
     agents are in the first team, or each agent has its own team, with the agent's name. Returns the
     agents' keys."""
-    with psycopg.connect(SERVER_URL, autocommit=True) as admin:
-        admin.execute(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)")
-        admin.execute(f"CREATE DATABASE {NAME}")
+    create_database(NAME)
     manage("migrate", "-v0")
     keys = [
         manage("issue_key", agent, *(("--team", agent) if a_team_each else ())).strip()
@@ -62,6 +60,23 @@ def make_database(*agents: str, deliveries: int, a_team_each: bool = False) -> l
     return keys
 
 
+def create_database(name: str, *, template: str = "template1") -> str:
+    """Creates a database again, as a copy of another one. Returns its URL."""
+    drop_database(name)
+    with psycopg.connect(SERVER_URL, autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    return url_of(name)
+
+
+def drop_database(name: str) -> None:
+    with psycopg.connect(SERVER_URL, autocommit=True) as admin:
+        admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+def url_of(name: str) -> str:
+    return SERVER_URL.rpartition("/")[0] + f"/{name}"
+
+
 def acknowledge_all() -> None:
     """Acknowledges the earlier deliveries, so that no inbox shows them."""
     with psycopg.connect(DATABASE, autocommit=True) as connection:
@@ -69,14 +84,14 @@ def acknowledge_all() -> None:
     vacuum()
 
 
-def vacuum() -> None:
+def vacuum(url: str = DATABASE) -> None:
     """Does what autovacuum would do later. Connections then make their plans again."""
-    with psycopg.connect(DATABASE, autocommit=True) as connection:
+    with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")
 
 
-def manage(*arguments: str) -> str:
-    return run("manage.py", *arguments)
+def manage(*arguments: str, settings: Mapping[str, str] | None = None) -> str:
+    return run("manage.py", *arguments, settings=settings)
 
 
 def run(*arguments: str, settings: Mapping[str, str] | None = None) -> str:

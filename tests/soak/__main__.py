@@ -2,9 +2,9 @@
 docs/reliability.md.
 
 An hour of load is scaled down to SOAK_SECONDS (default 300). The scenarios start their own
-PostgreSQL and Redis. Only the fuzzing does not: it runs on SQLite, and on the PostgreSQL that
-DATABASE_URL names, or else on one at 127.0.0.1:5432. If scenarios are named as arguments, only
-these scenarios are run.
+PostgreSQL and Redis. Only the drill and the fuzzing do not: they use the PostgreSQL that
+DATABASE_URL names, or else one at 127.0.0.1:5432. The fuzzing also runs on SQLite. If scenarios are
+named as arguments, only these scenarios are run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ django.setup()
 # The library httpx would log a line for each of many thousand requests.
 logging.getLogger("httpx").setLevel(logging.WARNING)
 
-from tests.soak import drain, kills, load, pooled  # noqa: E402 - they import models
+from tests.soak import drain, drill, kills, load, pooled  # noqa: E402 - they import models
 
 HOSTILE = "tests/stress/hostile"
 # These are the numbers of examples of each test: six tests make 5,100 requests from the OpenAPI,
@@ -58,6 +58,7 @@ SCENARIOS: dict[str, Callable[[Path], list[str]]] = {
     "pooled": pooled.run,
     "kills": kills.run,
     "drain": drain.run,
+    "drill": drill.run,
     "fuzz": fuzz,
 }
 

@@ -1,0 +1,2 @@
+"""Fills a database with millions of deliveries, and measures what a server then does (`make
+drill`)."""
