@@ -44,23 +44,27 @@ def timeline_of(delivery: Delivery) -> list[TimelineEvent]:
 
 def callback_line(callback: Callback, *, at: datetime) -> str:
     """Returns one line about the callback. The attempts are in a separate table."""
+    state = callback_state(callback, at=at, otherwise="The agent can still fetch this answer.")
+    return f"Callback to {callback.host}: {state}"
+
+
+def callback_state(callback: Callback, *, at: datetime, otherwise: str, reason: str = "") -> str:
+    """Returns the state of a callback. `otherwise` says what the receiver can do after the last
+    attempt, and `reason` why the newest attempt failed."""
+    why = f" ({reason})" if reason else ""
     if callback.delivered_at is not None:
-        return f"Callback to {callback.host}: delivered {when(callback.delivered_at, now=at)}."
+        return f"delivered {when(callback.delivered_at, now=at)}."
     if callback.given_up_at is not None:
-        return (
-            f"Callback to {callback.host}: failed {when(callback.given_up_at, now=at)} after "
-            f"{callback.tries} attempts. The agent can still fetch this answer."
-        )
+        given_up = when(callback.given_up_at, now=at)
+        return f"failed {given_up} after {callback.tries} attempts{why}. {otherwise}"
     if callback.due_at is None:
-        return f"Callback to {callback.host}: suspended until someone resumes it."
+        return f"suspended until someone resumes it{why}."
     if _is_delayed(callback, at=at):
-        return f"Callback to {callback.host}: {RUNNING_LATE}"
+        return RUNNING_LATE
     if callback.tries == 0 or callback.due_at <= at:
-        return f"Callback to {callback.host}: sending."
-    return (
-        f"Callback to {callback.host}: attempt {callback.tries} failed; "
-        f"the next one is {when(callback.due_at, now=at)}."
-    )
+        return "sending."
+    next_at = when(callback.due_at, now=at)
+    return f"attempt {callback.tries} failed{why}; the next one is {next_at}."
 
 
 def delay_warning(response: Response, *, webhook: str, at: datetime) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from database.clock import database_now
-from relay.api import calls, streaming, task_list
+from relay.api import calls, push_results, streaming, task_list
 from relay.api.calls import AgentCall
 from relay.models import PushConfig, Task
 from relay.protocol import dialects
@@ -55,7 +55,10 @@ def get(call: AgentCall) -> Json:
     length = call.params.number("historyLength", low=0)
     task = calls.own_task(call, "id")
     with calls.room_to_write(task):
-        return _written(task, call, length)
+        body = _written(task, call, length)
+    if results := push_results.of(task):
+        body["metadata"] = {**body.get("metadata", {}), push_results.RESULTS: results}
+    return body
 
 
 def list_(call: AgentCall) -> Json:

@@ -17,11 +17,11 @@ from database.batched_queries import PAGE, Cursor, older_than
 from database.clock import database_now
 from database.encrypted_columns import length_of
 from inbox.delivery.picture_response import picture_response
-from inbox.delivery.timeline import callback_line
 from inbox.rendering.files import digest_of
 from pages.page import for_person, page
 from relay.models import Context, Event, Message, Task, TaskQuerySet, TaskReference
 from relay.pages import turns
+from relay.pages.push_lines import push_lines
 from relay.tasks.blocks import text_of
 from relay.tasks.headlines import cut
 from wake.models import File
@@ -42,8 +42,6 @@ def task_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
     now, task = database_now(), find_task(request, pk)
     before = _number(request.GET.get("before", ""))
     newest, older = turns.turns_of(task, before=before)
-    pushes = task.notifications.select_related("callback").defer("callback__body")
-    pushes = pushes.order_by("-generation")[:MAX_EVENTS]
     artifacts, further = turns.artifacts_of(task, after=_number(request.GET.get("files", "")) or 0)
     events, has_earlier_events = _events(task)
     context = {
@@ -57,7 +55,7 @@ def task_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
         "runs": task.runs.select_related("connector").order_by("created_at"),
         "events": events,
         "has_earlier_events": has_earlier_events,
-        "pushes": [(push, callback_line(push.callback, at=now)) for push in pushes],
+        "pushes": push_lines(task, at=now),
         "task_deliveries": task.task_deliveries.select_related("delivery").order_by("-generation")[
             :MAX_EVENTS
         ],

@@ -1,4 +1,4 @@
-"""Stores where callers want pushes about their tasks, and marks the events to push."""
+"""Stores where callers want pushes about their tasks, and reads what came of the pushes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import OuterRef, Subquery
 from django.urls import reverse
 
 from database import encryption
@@ -17,7 +18,7 @@ from relay.protocol.versions import Version
 from wake import retention, signals
 from wake.callbacks import allowlist
 from wake.callbacks.kinds import Kind, Link
-from wake.models import Callback
+from wake.models import Callback, CallbackAttempt
 
 MAX_CONFIGS = 20
 TOKEN_HEADER = "X-A2A-Notification-Token"  # noqa: S105 - a name
@@ -111,6 +112,18 @@ def due_at(task: Task, *, at: datetime) -> datetime | None:
         return None
     signals.wake_worker_on_commit(Event)
     return at
+
+
+def newest_attempts(callbacks: Collection[uuid.UUID]) -> dict[uuid.UUID, CallbackAttempt]:
+    """Returns the newest attempt of each callback that was tried. Index:
+    attempts_of_a_callback."""
+    attempts = CallbackAttempt.objects.filter(callback=OuterRef("pk")).order_by("-pk")
+    newest = Callback.objects.filter(pk__in=callbacks).values(
+        newest=Subquery(attempts.values("pk")[:1])
+    )
+    return {
+        attempt.callback_id: attempt for attempt in CallbackAttempt.objects.filter(pk__in=newest)
+    }
 
 
 @transaction.atomic
