@@ -26,7 +26,9 @@ TOKEN = "a token for the metrics"
 # Scripts of `site.run` begin with these lines.
 MONITOR = """
 import logging
+from django.db import connections
 from database.postgresql import replica
+connections["replica"].pool.drain()  # of connections from before a restart
 lines = []
 handler = logging.Handler()
 handler.emit = lambda record: lines.append(record.getMessage())
