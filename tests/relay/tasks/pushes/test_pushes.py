@@ -7,7 +7,7 @@ import json
 from django.db import transaction
 from django.utils import timezone
 
-from relay.models import Card
+from relay.models import Card, Task
 from relay.protocol.dialects import Incoming
 from relay.tasks import pushes, sending
 from tests.relay.calling import queue_pushes
@@ -67,6 +67,7 @@ def test_a_large_artifact_is_whole_in_its_own_push_and_a_link_in_the_push_of_the
     with transaction.atomic():
         move(task, State.WORKING)
         make_artifact(task, text="x" * 9_000_000)
+        Task.objects.filter(pk=task.pk).update(stored_bytes=9_000_000)
         move(task, State.COMPLETED, "Done.")
 
     *_, update, whole = bodies()
