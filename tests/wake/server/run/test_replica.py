@@ -32,7 +32,7 @@ connections["replica"].pool.drain()  # of connections from before a restart
 lines = []
 handler = logging.Handler()
 handler.emit = lambda record: lines.append(record.getMessage())
-replica.log.addHandler(handler)
+replica.log.handlers = [handler]  # without the handler of an earlier script
 monitor = replica.Monitor()
 def state(now):
     return monitor.status(now=now).state.name, monitor.status(now=now).lag
