@@ -20,7 +20,7 @@ REDIS = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379/0")
 # The first jobs of all kinds run, and the pages that start a process are given back.
 SETTLE_SECONDS = 30
 MEGABYTE = 2**20
-OURS = ("WAKE_", "DATABASE_URL", "REDIS_URL", "DJANGO_", "PORT")
+OURS = ("WAKE_", "DATABASE_URL", "REDIS_URL", "CELERY_", "DJANGO_", "PORT")
 # Of a core, in percent, and in MB. The first pair is promised in docs/operations.md. With Redis,
 # two processes and more do the work, and PostgreSQL's part counts as well.
 EMBEDDED_CPU, EMBEDDED_MEMORY = 1.0, 300.0

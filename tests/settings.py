@@ -10,6 +10,7 @@ os.environ["WAKE_DEV"] = "1"
 # Only tests of Redis read REDIS_URL. The settings of all tests must not see the variable, because
 # each test empties its cache.
 _redis_url = os.environ.pop("REDIS_URL", "")
+os.environ.pop("CELERY_BROKER_URL", "")  # tests of RabbitMQ make their own
 
 from wake.settings import *  # noqa: E402, F403
 from wake.settings import DATABASES, STORAGES, WAKE_DATA  # noqa: E402

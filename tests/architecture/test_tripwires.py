@@ -62,7 +62,7 @@ def sign_in() -> int:
 def around_the_broker() -> int:
     """Counts the modules of the broker and of the fixes around it. The schedule, the ticks and the
     worker that needs no broker do not count as fixes."""
-    fixes = {"expired_jobs", "redis_broker", "silence", "watchdog"}
+    fixes = {"consumer", "expired_jobs", "redis_broker", "silence", "watchdog"}
     return lines([path for path in in_path("work") if path.stem in fixes])
 
 
@@ -162,6 +162,7 @@ ELSEWHERE = {
     "0084": "no number: what the clients of vendors do decides it",
     "0095": "`python -m bench growth`: the hot paths after a million deliveries",
     "0094": "no number: how people use the pages of one server decides it",
+    "0096": "tests/stress/faults/test_broker.py",
     "0093": "no number: the size of one team, and what engines can do, decide it",
     "0085": "no number: what the pooler in use passes on decides it",
     "0086": "`python -m bench metrics`",

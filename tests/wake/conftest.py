@@ -1,4 +1,4 @@
-"""Provides a Redis and a whole server."""
+"""Provides a Redis, a RabbitMQ and a whole server."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
+from tests.fixtures.rabbitmq import virtual_host
+from tests.stress.faults.servers import NotHere
 from tests.wake.callbacks.world import World
 
 
@@ -32,6 +34,17 @@ def redis_url() -> Iterator[str]:
                 redis.flushdb()
                 return
     pytest.fail("Every database of this Redis is in use")
+
+
+@pytest.fixture(scope="module")
+def rabbitmq_url() -> Iterator[str]:
+    """Returns a separate virtual host of a real RabbitMQ. The project promises none, so a test is
+    skipped where none answers."""
+    try:
+        with virtual_host() as url:
+            yield url
+    except NotHere as reason:
+        pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="module")

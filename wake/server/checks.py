@@ -25,6 +25,7 @@ from database.postgresql.bounded_connections import LIMITS
 SHORTEST_SECRET_KEY = 50
 SHORTEST_ENCRYPTION_KEY = 32
 SHORTEST_TOKEN = 32
+BROKERS = {"amqp", "amqps", "redis", "rediss"}
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 HOW_TO_MAKE_ONE = 'python3 -c "import secrets; print(secrets.token_urlsafe(48))"'
 
@@ -203,6 +204,26 @@ def encryption_keys_fit_the_database(
             )
         ]
     return []
+
+
+@register(Tags.security)
+def the_broker_is_supported(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Refuses a broker that Wake does not know, and RabbitMQ without Redis. Workers find the sign
+    of beat in Redis, and limits are counted there."""
+    scheme = urlsplit(settings.CELERY_BROKER_URL).scheme
+    if scheme == "memory" or (scheme in BROKERS and settings.REDIS_URL):
+        return []
+    return [
+        Error(
+            "CELERY_BROKER_URL must begin with amqp://, amqps://, redis:// or rediss://, and needs "
+            "REDIS_URL beside it.",
+            hint="Leave CELERY_BROKER_URL out to use the Redis of REDIS_URL as the broker "
+            "(docs/operations.md, RabbitMQ).",
+            id="wake.E015",
+        )
+    ]
 
 
 @register(Tags.security)

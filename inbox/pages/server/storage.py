@@ -60,6 +60,8 @@ def version_subject() -> Subject:
     }
     if settings.REDIS_URL:
         rows["Redis"] = broker.redis_version() or "unknown"
+    if settings.WAKE_USES_RABBITMQ:
+        rows["RabbitMQ"] = broker.rabbitmq_version() or "unknown"
     problems, migrations = [], pending_migrations()
     if migrations:
         names = ", ".join(f"{each.app_label} {each.name}" for each in migrations)

@@ -49,16 +49,25 @@ def worker_subject(at: datetime) -> Subject:
 
 
 def broker_subject() -> Subject:
-    """Asks Redis, with a deadline of less than a second."""
+    """Asks RabbitMQ and Redis, with a deadline of about a second."""
     if not settings.REDIS_URL:
         return Subject(
             "broker", "Broker", ["None is needed, because one worker does all the work."]
         )
-    if not broker.answers():
-        action = "Restart it. Until then, workers look for due work by themselves."
-        concern = Concern("Redis does not answer.", action, WRONG)
-        return Subject("broker", "Broker", [], [concern])
-    return Subject("broker", "Broker", ["Redis answers."])
+    answer = {"Redis": broker.redis_answers()}
+    if settings.WAKE_USES_RABBITMQ:
+        answer = {"RabbitMQ": broker.answers(), **answer}
+    action = "Restart it. Until then, workers look for due work by themselves."
+    return Subject(
+        "broker",
+        "Broker",
+        [f"{name} answers." for name, is_there in answer.items() if is_there],
+        [
+            Concern(f"{name} does not answer.", action, WRONG)
+            for name, is_there in answer.items()
+            if not is_there
+        ],
+    )
 
 
 def web_subject() -> Subject:

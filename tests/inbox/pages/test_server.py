@@ -124,6 +124,17 @@ def test_redis_that_is_away_is_a_sentence(operator: Person, settings: Any) -> No
     assert "Redis unknown" in text_of(page)
 
 
+def test_rabbitmq_that_is_away_is_a_sentence(operator: Person, settings: Any) -> None:
+    settings.REDIS_URL = NO_SERVER
+    settings.WAKE_USES_RABBITMQ, settings.CELERY_BROKER_URL = True, "amqp://127.0.0.1:1//"
+
+    page = text_of(operator.get(PAGE))
+
+    assert "RabbitMQ does not answer." in page
+    assert "Redis does not answer." in page
+    assert "RabbitMQ unknown" in page
+
+
 def test_a_missing_and_an_old_backup_are_named(operator: Person) -> None:
     LastBackup.objects.update(finished_at=timezone.now() - timedelta(days=9))
     old = text_of(operator.get(PAGE))

@@ -45,7 +45,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
     web = site.start_web()
     site.start_worker()
     site.start_beat()
-    yield Parts(postgres, redis, disk, site, web.origin)
+    yield Parts(postgres, redis, redis, disk, site, web.origin)
     site.end()
     redis.kill()
     postgres.end()

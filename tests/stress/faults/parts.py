@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.stress.faults.servers import Postgres, RedisServer, SmallDisk
+from tests.stress.faults.servers import Postgres, RabbitMQ, RedisServer, SmallDisk
 from tests.stress.faults.site import Site
 
 
@@ -12,6 +12,7 @@ from tests.stress.faults.site import Site
 class Parts:
     postgres: Postgres
     redis: RedisServer
+    broker: RedisServer | RabbitMQ
     disk: SmallDisk | None
     site: Site
     origin: str

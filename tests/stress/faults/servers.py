@@ -1,4 +1,4 @@
-"""Starts a PostgreSQL and a Redis that a test may stop, freeze and kill."""
+"""Lets a test stop, freeze and kill a PostgreSQL and a Redis, and cut off a RabbitMQ."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 from redis import Redis
 from redis.exceptions import RedisError
 
 from tests.fixtures.migrated import made_once, migrated
+from tests.wake.callbacks.world import Wire, through
 from tests.wake.server.up import free_port
 
 PATIENCE_SECONDS = 60
@@ -228,3 +230,16 @@ class RedisServer:
     def kill(self) -> None:
         self.process.kill()
         self.process.wait()
+
+
+class RabbitMQ:
+    """A RabbitMQ at the other end of a wire. It is away for those who use the wire, and has its
+    queues afterwards."""
+
+    def __init__(self, url: str) -> None:
+        server = urlsplit(url)
+        self._wire = Wire(server.hostname or "127.0.0.1", server.port or 0)
+        self.url = through(self._wire, url)
+        self.kill, self.freeze = self._wire.cut, self._wire.freeze
+        self.start = self.thaw = self._wire.open
+        self.start()

@@ -81,6 +81,7 @@ SWEEPER = "wake.server.work.sweeper"  # without Redis, it does the work of worke
 class World:
     folder: Path
     redis_url: str = ""
+    broker_url: str = ""  # of RabbitMQ. Without it, Redis is the broker
     hold_seconds: int = 1
     server: str = field(default_factory=lambda: os.environ.get("DATABASE_URL", ""))
     database_url: str = ""
@@ -121,6 +122,7 @@ class World:
             "WAKE_PASSWORD": "correct horse battery",
             "DATABASE_URL": self.database_url,
             "REDIS_URL": self.redis_url,
+            "CELERY_BROKER_URL": self.broker_url,
         }
         return {**os.environ, **ours}
 
@@ -261,3 +263,10 @@ class Wire:
         for end in (source, sink):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
+
+
+def through(wire: Wire, url: str) -> str:
+    """Returns the URL of the same server, at the near end of the wire."""
+    server = urlsplit(url)
+    credentials, at, _ = server.netloc.rpartition("@")
+    return server._replace(netloc=f"{credentials}{at}127.0.0.1:{wire.port}").geturl()

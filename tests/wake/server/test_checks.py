@@ -66,6 +66,22 @@ def test_each_missing_setting_is_refused_by_name(
     assert variable in (message.hint or "")
 
 
+@pytest.mark.parametrize("url", ["amqp://127.0.0.1:1//", "amqps://127.0.0.1:1//"])
+def test_rabbitmq_starts_beside_redis_only(production: Any, url: str) -> None:
+    production.CELERY_BROKER_URL = url
+    beside = warnings_of()
+    production.REDIS_URL = ""
+
+    assert beside == []
+    assert "wake.E015" in warnings_of()
+
+
+def test_a_broker_that_wake_does_not_know_is_refused(production: Any) -> None:
+    production.CELERY_BROKER_URL = "sqs://"
+
+    assert warnings_of() == ["wake.E015"]
+
+
 def test_a_pooler_without_a_way_past_it_is_refused(production: Any) -> None:
     production.WAKE_DATABASE_POOLED, production.DATABASE_DIRECT_URL = True, ""
     refused = warnings_of()

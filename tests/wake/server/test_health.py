@@ -45,10 +45,10 @@ def heartbeat(db: None) -> Heartbeat:
 
 
 @pytest.fixture
-def frozen_redis() -> Iterator[str]:
+def frozen_server() -> Iterator[str]:
     """Accepts the connection and never responds."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        yield f"redis://127.0.0.1:{server.getsockname()[1]}/0"
+        yield f"127.0.0.1:{server.getsockname()[1]}"
 
 
 def lost(*_: Any) -> None:
@@ -111,9 +111,9 @@ def test_only_degraded_when_redis_refuses(
 
 
 def test_a_frozen_redis_costs_less_than_a_second(
-    client: Client, heartbeat: Heartbeat, settings: Any, frozen_redis: str
+    client: Client, heartbeat: Heartbeat, settings: Any, frozen_server: str
 ) -> None:
-    settings.REDIS_URL = frozen_redis
+    settings.REDIS_URL = f"redis://{frozen_server}/0"
 
     def seconds() -> float:
         began = time.monotonic()
@@ -123,6 +123,20 @@ def test_a_frozen_redis_costs_less_than_a_second(
 
     # This machine may be busy, but hardly three times in a row.
     assert any(seconds() < 3 for _ in range(3))
+
+
+@pytest.mark.parametrize("trouble", ["refused", "frozen"])
+def test_rabbitmq_and_redis_have_a_line_each(
+    client: Client, heartbeat: Heartbeat, settings: Any, frozen_server: str, trouble: str
+) -> None:
+    address = frozen_server if trouble == "frozen" else "127.0.0.1:1"
+    settings.WAKE_USES_RABBITMQ, settings.CELERY_BROKER_URL = True, f"amqp://{address}//"
+    settings.REDIS_URL = NO_SERVER
+
+    report = client.get("/readyz")
+
+    assert (report.status_code, report.json()["status"]) == (200, "degraded")
+    assert (report.json()["broker"], report.json()["redis"]) == ("away", "away")
 
 
 @pytest.mark.django_db

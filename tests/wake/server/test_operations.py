@@ -34,7 +34,7 @@ def test_every_secret_can_be_a_file_and_the_operator_is_told_which() -> None:
     told = OPERATIONS.partition("These variables can be\nfiles:")[2].partition("\n\n")[0]
     table = re.findall(r"^\| (`[A-Z_`, ]+`) \|", OPERATIONS, re.MULTILINE)
     named = set(re.findall(r"`([A-Z_]+)`", " ".join(table)))
-    secret = r"SECRET|PASSWORD\b|_KEYS?$|TOKEN$|(DATABASE|REDIS)_URL$"
+    secret = r"SECRET|PASSWORD\b|_KEYS?$|TOKEN$|(DATABASE|REDIS|BROKER)_URL$"
 
     assert set(re.findall(r"`([A-Z_]+)`", told)) == read
     assert {name for name in named if re.search(secret, name)} - read == {"WAKE_PASSWORD"}

@@ -28,7 +28,7 @@ PATIENCE_SECONDS = 180  # a first start migrates, and `make coverage` measures t
 
 def clean_environment(**given: str) -> dict[str, str]:
     """Returns this process's environment, without what would change how the server runs."""
-    ours = ("WAKE_", "DATABASE_URL", "REDIS_URL", "DJANGO_", "PORT", "PYTEST_")
+    ours = ("WAKE_", "DATABASE_URL", "REDIS_URL", "CELERY_", "DJANGO_", "PORT", "PYTEST_")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return {**inherited, **given}
 

@@ -52,6 +52,7 @@ def _findings(
     yield database
     yield from versions.pooler()
     yield from versions.redis()
+    yield from versions.rabbitmq()
     if database.level is not Level.OK:
         return
     yield from roles.findings()

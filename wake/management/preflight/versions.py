@@ -1,4 +1,4 @@
-"""Compares the versions of PostgreSQL, PgBouncer and Redis with the oldest that Wake runs with."""
+"""Compares the versions of the servers beside Wake with the oldest that Wake runs with."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from wake.management.preflight.findings import Finding, Level
+from wake.server.health import broker
 
 POSTGRESQL = (15,)
 REDIS = (6,)
+# Older ones do not drop an expired job from a quorum queue.
+RABBITMQ = (3, 10)
 PGBOUNCER = (1, 18)
 # Older ones lose prepared statements.
 PGBOUNCER_THAT_PREPARES = (1, 22)
@@ -53,6 +56,17 @@ def redis(*, oldest: tuple[int, ...] = REDIS) -> Iterator[Finding]:
         yield _compared("Redis", "redis", version, oldest)
     finally:
         client.close()
+
+
+def rabbitmq(*, oldest: tuple[int, ...] = RABBITMQ) -> Iterator[Finding]:
+    if not settings.WAKE_USES_RABBITMQ:
+        return
+    try:
+        version = broker.ask_rabbitmq(seconds=PATIENCE_SECONDS)
+    except broker.RABBITMQ_ERRORS as error:
+        yield Finding("rabbitmq", Level.PROBLEM, f"RabbitMQ does not answer: {error}")
+    else:
+        yield _compared("RabbitMQ", "rabbitmq", version, oldest)
 
 
 def pooler() -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import Error
 from django.db.models import Max
 from django.http import HttpRequest, JsonResponse
@@ -40,13 +41,14 @@ def readyz(request: HttpRequest) -> JsonResponse:
     """Answers 503 when agents are affected: the database is away, a disk is full, or due work is
     not done.
 
-    Without a broker or a worker's heartbeat the status is only degraded: delivering, reading and
-    answering still work.
+    Without the broker, Redis or a worker's heartbeat the status is only degraded: delivering,
+    reading and answering still work. Redis has a line of its own if it is not the broker.
     """
     report: dict[str, Any] = {
         "status": "down",
         "database": "away",
         "broker": "ok" if broker.answers() else "away",
+        **({"redis": _redis()} if settings.WAKE_USES_RABBITMQ else {}),
         "workers": {"last_heartbeat": None},
         "oldest_due": None,
         "orphans": None,
@@ -63,13 +65,18 @@ def readyz(request: HttpRequest) -> JsonResponse:
     return _json(report, 503 if report["status"] == "down" else 200)
 
 
+def _redis() -> str:
+    return "ok" if broker.redis_answers() else "away"
+
+
 def _status(report: dict[str, Any], now: datetime) -> str:
     if report["oldest_due"] and now - report["oldest_due"]["due_at"] > OVERDUE_AFTER:
         return "down"
     if "full" in report["disks"].values():
         return "down"
     beat = report["workers"]["last_heartbeat"]
-    works = report["broker"] == "ok" and beat is not None and now - beat <= SILENT_AFTER
+    answer = {report["broker"], report.get("redis", "ok")} == {"ok"}
+    works = answer and beat is not None and now - beat <= SILENT_AFTER
     return "ok" if works else "degraded"
 
 

@@ -18,6 +18,8 @@ DATABASE_DIRECT_URL = env.secret_text("DATABASE_DIRECT_URL")
 # Pages about the past are read from this replica of PostgreSQL (database/postgresql/replica.py).
 DATABASE_REPLICA_URL = env.secret_text("DATABASE_REPLICA_URL")
 REDIS_URL = env.secret_text("REDIS_URL")
+# Celery itself reads a variable of this name, so Wake has no other name for it.
+CELERY_BROKER_URL = env.secret_text("CELERY_BROKER_URL") or REDIS_URL
 
 _asked_for_development = env.flag("WAKE_DEV")
 PRODUCTION = bool(DATABASE_URL or WAKE_ORIGIN.startswith("https://")) and not _asked_for_development

@@ -1,10 +1,36 @@
 """Configures Celery. The row is the queue, and the broker only wakes a worker
 (docs/operations.md)."""
 
-from wake.server.settings.hosting import REDIS_URL
+import ssl
+from typing import Any
+from urllib.parse import urlsplit
 
-if REDIS_URL:
-    CELERY_BROKER_URL = REDIS_URL
+from wake.server.settings.hosting import CELERY_BROKER_URL
+
+WAKE_USES_RABBITMQ = urlsplit(CELERY_BROKER_URL).scheme in {"amqp", "amqps"}
+CELERY_BROKER_USE_SSL: dict[str, Any] | bool = False
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {}
+if WAKE_USES_RABBITMQ:
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        # Otherwise a job that a frozen RabbitMQ never gets counts as sent, and workers would not
+        # look for due work by themselves.
+        "confirm_publish": True,
+        "read_timeout": 2,
+        "write_timeout": 2,
+    }
+    CELERY_BROKER_CONNECTION_TIMEOUT = 2
+    CELERY_BROKER_HEARTBEAT = 10
+    # A quorum queue outlives the node that it is on.
+    CELERY_TASK_DEFAULT_QUEUE_TYPE = "quorum"
+    CELERY_WORKER_CONSUMER = "wake.server.work.consumer:Consumer"
+    # A lost connection is replaced only before a second attempt.
+    CELERY_TASK_PUBLISH_RETRY = True
+    CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_max": 0}
+    if CELERY_BROKER_URL.startswith("amqps"):
+        # None is the host of the URL. Without the name, any valid certificate would do.
+        CELERY_BROKER_USE_SSL = {"cert_reqs": ssl.CERT_REQUIRED, "server_hostname": None}
+elif CELERY_BROKER_URL:
+    CELERY_TASK_PUBLISH_RETRY = False
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "visibility_timeout": 300,
         "socket_timeout": 2,
@@ -18,7 +44,6 @@ else:
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TASK_TIME_LIMIT = 60
 CELERY_TASK_DEFAULT_QUEUE = "wake"
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

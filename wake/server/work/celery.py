@@ -149,6 +149,9 @@ def jobs_waiting() -> int:
     answer."""
     with app.connection_for_read(connect_timeout=2) as connection:
         channel: Any = connection.default_channel
+        if settings.WAKE_USES_RABBITMQ:
+            declared = channel.queue_declare(app.conf.task_default_queue, passive=True)
+            return int(declared.message_count)
         # queue_declare() would look for the queue without the prefix of Redis's keys, and find
         # none.
         return int(channel._size(app.conf.task_default_queue))

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 from redis import Redis
 
-from tests.wake.callbacks.world import Wire, World, eventually
+from tests.fixtures.rabbitmq import waiting_in
+from tests.wake.callbacks.world import Wire, World, eventually, through
 
 pytestmark = pytest.mark.system
 
@@ -43,73 +44,80 @@ client = Client(SERVER_NAME="localhost", headers={"Authorization": f"Bearer {KEY
 MEASURED = "result = [timed(deliver_read_and_answer) for _ in range(5)]"
 
 
-@pytest.fixture
-def redis(redis_url: str) -> Redis:
-    redis = Redis.from_url(redis_url)
-    redis.delete("wake:wake")
-    return redis
+class Broker:
+    """A broker at the other end of a wire."""
+
+    def __init__(self, url: str) -> None:
+        server = urlsplit(url)
+        self._url = url
+        self.is_redis = server.scheme == "redis"
+        self.wire = Wire(server.hostname or "127.0.0.1", server.port or 0)
+        self.url = through(self.wire, url)
+
+    def rings(self) -> int:
+        """Returns how many jobs wait."""
+        if not self.is_redis:
+            return waiting_in(self._url)
+        length = Redis.from_url(self._url).llen("wake:wake")
+        assert isinstance(length, int)
+        return length
+
+
+@pytest.fixture(params=["redis", "rabbitmq"])
+def broker(request: pytest.FixtureRequest, redis_url: str) -> Broker:
+    if request.param == "rabbitmq":
+        return Broker(request.getfixturevalue("rabbitmq_url"))
+    Redis.from_url(redis_url).delete("wake:wake")
+    return Broker(redis_url)
 
 
 @pytest.fixture
-def wire(redis_url: str) -> Wire:
-    server = urlsplit(redis_url)
-    return Wire(server.hostname or "127.0.0.1", server.port or 6379)
-
-
-@pytest.fixture
-def world(make_world: Callable[..., World], wire: Wire, redis_url: str) -> World:
-    through_the_wire = urlsplit(redis_url)._replace(netloc=f"127.0.0.1:{wire.port}").geturl()
-    world = make_world(redis_url=through_the_wire, hold_seconds=0)
+def world(make_world: Callable[..., World], broker: Broker, redis_url: str) -> World:
+    urls = {"redis_url": redis_url, "broker_url": broker.url}
+    world = make_world(**urls, hold_seconds=0)
     world.run(f"KEY = {world.key['key']!r}" + FIVE_ANSWERS)
     return world
 
 
-def rings(redis: Redis) -> int:
-    length = redis.llen("wake:wake")
-    assert isinstance(length, int)
-    return length
-
-
 @pytest.mark.parametrize("trouble", ["frozen", "refused", "frozen later"])
-def test_a_failing_redis_delays_no_request_and_wake_ups_resume_afterwards(
-    world: World, wire: Wire, redis: Redis, trouble: str
+def test_a_failing_broker_delays_no_request_and_wake_ups_resume_afterwards(
+    world: World, broker: Broker, trouble: str
 ) -> None:
     if trouble.endswith("later"):
-        wire.open()
+        broker.wire.open()
         world.run("signals.work_due.send(sender=Callback)")  # so that no wake-up is on its way
-        assert eventually(lambda: rings(redis), seconds=60)
-    (wire.freeze if trouble.startswith("frozen") else wire.cut)()
-    before = rings(redis)
+        assert eventually(broker.rings, seconds=60)
+    (broker.wire.freeze if trouble.startswith("frozen") else broker.wire.cut)()
+    before = broker.rings()
 
     took = world.run(MEASURED)
 
     assert median(took) < AT_NORMAL_SPEED
     assert world.run("result = Callback.objects.count()") >= 5
-    assert rings(redis) == before
-    wire.open()
+    assert broker.rings() == before
+    broker.wire.open()
     world.run(MEASURED)
-    assert eventually(lambda: rings(redis) > before, seconds=60)
+    assert eventually(lambda: broker.rings() > before, seconds=60)
 
 
-def test_wake_ups_missed_during_an_outage_are_sent_once(
-    world: World, wire: Wire, redis: Redis
-) -> None:
-    wire.freeze()
+def test_wake_ups_missed_during_an_outage_are_sent_once(world: World, broker: Broker) -> None:
+    broker.wire.freeze()
 
     world.run("for _ in range(500): signals.work_due.send(sender=Callback)")
-    wire.open()
+    broker.wire.open()
     world.run("signals.work_due.send(sender=Callback)")
 
-    assert eventually(lambda: rings(redis), seconds=60)
-    assert rings(redis) <= 3
+    assert eventually(broker.rings, seconds=60)
+    assert broker.rings() <= 3
 
 
-def test_a_forked_process_has_its_own_wake_up_connection(
-    world: World, wire: Wire, redis: Redis
-) -> None:
-    wire.open()
+@pytest.mark.parametrize("broker", ["redis"], indirect=True)
+def test_a_forked_process_has_its_own_wake_up_connection(world: World, broker: Broker) -> None:
+    """With RabbitMQ, Celery's pool has this by Celery itself. Wake's servers do not fork after they
+    have connected."""
+    broker.wire.open()
     world.run("signals.work_due.send(sender=Callback)")
-    assert eventually(lambda: rings(redis) == 1, seconds=60)
+    assert eventually(lambda: broker.rings() == 1, seconds=60)
 
     code = world.run("""
 import os
@@ -122,4 +130,4 @@ result = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 """)
 
     assert code == 7
-    assert rings(redis) == 2
+    assert broker.rings() == 2

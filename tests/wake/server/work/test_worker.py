@@ -27,12 +27,18 @@ def receiver(start_receiver: Callable[..., Receiver]) -> Receiver:
     return start_receiver()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=["usual", "rabbitmq"])
 def settled_world(request: pytest.FixtureRequest, make_world: Callable[..., World]) -> World:
-    """Returns an embedded world, with SQLite and a folder, or one of production, with PostgreSQL
-    and Redis."""
-    in_production = bool(settings.DATABASE_URL)
-    return make_world(redis_url=request.getfixturevalue("redis_url") if in_production else "")
+    """Returns an embedded world, with SQLite, or one of production, with PostgreSQL and Redis. In
+    production, RabbitMQ may be the broker."""
+    if not settings.DATABASE_URL:
+        if request.param == "rabbitmq":
+            pytest.skip("an embedded server needs no broker")
+        return make_world()
+    urls = {"redis_url": request.getfixturevalue("redis_url")}
+    if request.param == "rabbitmq":
+        urls["broker_url"] = request.getfixturevalue("rabbitmq_url")
+    return make_world(**urls)
 
 
 @pytest.fixture

@@ -125,6 +125,12 @@ def test_redis_has_to_answer(of_0_2: Database) -> None:
     assert report.of("redis", "problem")[0].startswith("Redis does not answer")
 
 
+def test_rabbitmq_has_to_answer(of_0_2: Database) -> None:
+    report = of_0_2.preflight(CELERY_BROKER_URL="amqp://127.0.0.1:1//")
+
+    assert report.of("rabbitmq", "problem")[0].startswith("RabbitMQ does not answer")
+
+
 def test_settings_of_an_unsafe_production_are_problems(of_0_2: Database) -> None:
     report = of_0_2.preflight(WAKE_DEV="", REDIS_URL=NOWHERE)
 
