@@ -15,7 +15,7 @@ from accounts.audit import SYSTEM
 from accounts.limits import turn_groups
 from accounts.models import Agent, Team, User
 from database import turns
-from database.turns import Caller, Turn, Turns
+from database.turns import Turn, Turns, TurnTaker
 from relay.cards import callers
 from relay.cards.publishing import publish
 from relay.models import Card
@@ -32,7 +32,7 @@ def a_request_of_an_unknown_caller() -> Iterator[None]:
     """Gives each test a turn, as the edge of the server does."""
     before = dict(turn_groups._groups)
     turn_groups._groups.clear()
-    token = turns.current.set(Turn(Turns("request", 1), Caller(ADDRESS, MEMBER)))
+    token = turns.current.set(Turn(Turns("request", 1), TurnTaker(ADDRESS, MEMBER)))
     yield
     turns.current.reset(token)
     turn_groups._groups.clear()
