@@ -134,7 +134,7 @@ def backup_subject(at: datetime, archive: Archive | None) -> Subject:
     elif last is None:
         problems.append(Concern("Wake does not know of a backup.", BACK_UP, BACKUPS))
     if archive and archive.is_failing:
-        action = "Look at the log of PostgreSQL. What is not archived stays on its disk."
+        action = "Look at the log of PostgreSQL. It keeps the rest of the log on its disk."
         text = "PostgreSQL cannot archive its write-ahead log."
         problems.append(Concern(text, action, BACKUPS))
     return Subject("backup", "Last backup", sentences, problems)
