@@ -36,16 +36,19 @@ def main(slug: str, *, matching: bool) -> None:
         only_they=False,
         needed=1,
         must_wait=False,
+        needs_signature=False,
         claim_within_seconds=None,
         escalation=[],
     )
+    everything = terms.copy()
+    everything.update({"types": [], "operator": ""})
     for number in range(MAX_RULES):
         is_last = matching and number == MAX_RULES - 1
         team.refresh_from_db()
         rules.add(
             team,
             f"Rule {number}",
-            {**terms, "types": [], "operator": ""} if is_last else terms,
+            everything if is_last else terms,
             rules_version=team.rules_version,
             by=audit.person(people[0]),
             at=at,
