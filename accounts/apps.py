@@ -24,7 +24,7 @@ class AccountsConfig(AppConfig):
             import_module, ("accounts.audit.sentences", "accounts.audit.account_sentences")
         )
         sentences.register(words.EVENTS)
-        sweeps, moves = map(import_module, ("database.sweeps", "accounts.access.moves"))
+        sweeps, moves = map(import_module, ("database.sweeps", "accounts.models.moves"))
         sweeps.register(moves.without_closed_teams)
         append_only = import_module("accounts.audit.append_only")
         post_migrate.connect(

@@ -1,23 +1,18 @@
 """Closes teams that move to another server, and says where they are (docs/cells.md).
 
 A closed team has no members and no keys that work (wake/management/moving/closing.py), so nothing
-here runs on the way of a usual request. Jobs leave its rows out.
+here runs on the way of a usual request. Jobs leave its rows out (accounts/models/moves.py).
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, TypeVar
-
-from django.db import models
 from django.db.models import QuerySet
 
 from accounts.access.key_texts import digest_of, form_of, is_whole
 from accounts.models import Team, TeamMove, User
+from accounts.models.moves import closed_teams
 
-Row = TypeVar("Row", bound=models.Model)
 KEY = form_of("[a-z]+")  # of any kind
-Path = tuple[str, ...]
 
 
 class TeamMoving(Exception):
@@ -35,26 +30,8 @@ class TeamMoved(Exception):
         self.server = server
 
 
-def closed_teams() -> QuerySet[TeamMove, Any]:
-    """Returns the ids of the closed teams, as a subquery. Usually there are none."""
-    return TeamMove.objects.that_close().values("team")
-
-
 def is_closed(team_id: int) -> bool:
     return TeamMove.objects.that_close().filter(team=team_id).exists()
-
-
-def without_closed_teams(rows: QuerySet[Row]) -> QuerySet[Row]:
-    """Leaves out the rows of closed teams. Rows that lead to no team stay."""
-    path = path_to_team(rows.model)
-    return rows if path is None else rows.exclude(**{f"{'__'.join(path)}__in": closed_teams()})
-
-
-@cache
-def path_to_team(model: type[models.Model]) -> Path | None:
-    """Returns the names of the foreign keys that lead from the model to its team, or None. Keys
-    that may be null are used only if no others lead there."""
-    return _path(model, nullable=False) or _path(model, nullable=True)
 
 
 def refuse_moved_key(text: str) -> None:
@@ -85,19 +62,3 @@ def _refuse(moves: QuerySet[TeamMove]) -> None:
     if move.state == TeamMove.State.LEFT:
         raise TeamMoved(move.server)
     raise TeamMoving(TeamMoving.__doc__)
-
-
-def _path(model: type[models.Model], *, nullable: bool) -> Path | None:
-    """Searches the shortest path, one key further in each round."""
-    paths: dict[Any, Path] = {model: ()}
-    waiting = [model]
-    while waiting:
-        current = waiting.pop(0)
-        if current is Team:
-            return (*paths[current], "pk") if model is Team else paths[current]
-        for field in current._meta.concrete_fields:
-            related: Any = field.related_model
-            if related and related not in paths and (nullable or not field.null):
-                paths[related] = (*paths[current], field.name)
-                waiting.append(related)
-    return None

@@ -11,10 +11,11 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 
 from accounts.access import directory, members
-from accounts.access.moves import TeamMoved, closed_teams, is_closed, refuse_moved_handle
+from accounts.access.moves import TeamMoved, is_closed, refuse_moved_handle
 from accounts.agents import gates, keys, registration, signing_secrets
 from accounts.audit import Actor, record
 from accounts.models import Agent, Gate, Membership, Team, User
+from accounts.models.moves import closed_teams
 from accounts.sign_in.browsers import sessions
 from accounts.sign_in.passwords import passwords
 from accounts.sign_in.two_step import second_factor

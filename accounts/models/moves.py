@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import uuid
+from functools import cache
+from typing import Any, TypeVar
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from accounts.models.people import Membership, Team, User
+
+Row = TypeVar("Row", bound=models.Model)
+Path = tuple[str, ...]
 
 CLOSES = Q(state__in=["leaving", "arrived"]) | Q(state="left", removed_at__isnull=True)
 
@@ -107,3 +112,37 @@ class MovedMembership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} in {self.move}"
+
+
+def closed_teams() -> QuerySet[TeamMove, Any]:
+    """Returns the ids of the closed teams, as a subquery. Usually there are none."""
+    return TeamMove.objects.that_close().values("team")
+
+
+def without_closed_teams(rows: QuerySet[Row]) -> QuerySet[Row]:
+    """Leaves out the rows of closed teams. Rows that lead to no team stay."""
+    path = path_to_team(rows.model)
+    return rows if path is None else rows.exclude(**{f"{'__'.join(path)}__in": closed_teams()})
+
+
+@cache
+def path_to_team(model: type[models.Model]) -> Path | None:
+    """Returns the names of the foreign keys that lead from the model to its team, or None. Keys
+    that may be null are used only if no others lead there."""
+    return _path(model, nullable=False) or _path(model, nullable=True)
+
+
+def _path(model: type[models.Model], *, nullable: bool) -> Path | None:
+    """Searches the shortest path, one key further in each round."""
+    paths: dict[Any, Path] = {model: ()}
+    waiting = [model]
+    while waiting:
+        current = waiting.pop(0)
+        if current is Team:
+            return (*paths[current], "pk") if model is Team else paths[current]
+        for field in current._meta.concrete_fields:
+            related: Any = field.related_model
+            if related and related not in paths and (nullable or not field.null):
+                paths[related] = (*paths[current], field.name)
+                waiting.append(related)
+    return None

@@ -11,8 +11,8 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
-from accounts.access.moves import closed_teams
 from accounts.models import SINGLE_LINE, Agent, Team, User
+from accounts.models.moves import closed_teams
 from database.clock import database_now
 
 MEDIA_TYPE = re.compile(r"[\w.+-]{1,64}/[\w.+-]{1,64}|[\w.+-]{1,64}/\*|\*/\*", re.ASCII)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 
 from accounts.access import members
-from accounts.access.moves import closed_teams
 from accounts.audit import record
 from accounts.models import Membership, Team, User
+from accounts.models.moves import closed_teams
 from accounts.sign_in.oidc.provider import Provider
 
 log = logging.getLogger(__name__)

@@ -10,9 +10,9 @@ from celery import current_app
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from accounts.access import moves
 from accounts.management import operator
 from accounts.models import Agent, Team, TeamMove, User
+from accounts.models.moves import path_to_team
 from database.sweeps import to_work_on
 from relay.models import Card, Event
 from tests.fixtures.agent_client import AgentClient
@@ -220,4 +220,4 @@ def test_jobs_leave_out_only_closed_teams(
         TeamMove.objects.update(removed_at=timezone.now())
         assert to_work_on(Delivery.objects.filter(team=team)).exists()
         assert to_work_on(User.objects.all()).count() == User.objects.count()
-        assert moves.path_to_team(Team) == ("pk",)
+        assert path_to_team(Team) == ("pk",)

@@ -16,8 +16,8 @@ from django.apps import apps
 from django.db import models
 from django.db.models import Q, QuerySet
 
-from accounts.access.moves import path_to_team
 from accounts.models import ApiKey, Team, User
+from accounts.models.moves import path_to_team
 from wake.management.moving.notes import all_notes
 from wake.models import Delivery
 
