@@ -22,6 +22,7 @@ from inbox.pages.server.subjects import (
     BACKUPS,
     CHECKPOINTS,
     LOG,
+    RECOVERY,
     REPLICA,
     UPGRADE,
     WRONG,
@@ -136,7 +137,7 @@ def backup_subject(at: datetime, archive: Archive | None) -> Subject:
     if archive and archive.is_failing:
         action = "Look at the log of PostgreSQL. It keeps the rest of the log on its disk."
         text = "PostgreSQL cannot archive its write-ahead log."
-        problems.append(Concern(text, action, BACKUPS))
+        problems.append(Concern(text, action, RECOVERY))
     return Subject("backup", "Last backup", sentences, problems)
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
-from django.conf import settings
 
 from tests.stress.faults.ledger import Ledger
-from tests.stress.faults.parts import Parts
-from tests.stress.faults.servers import NotHere, Postgres, RedisServer
-from tests.stress.faults.site import AgentAt, PersonAt, Site
+from tests.stress.faults.parts import Parts, running
+from tests.stress.faults.site import AgentAt, PersonAt
 from tests.wake.callbacks.receiver import Receiver
 
 # An earlier test may have stopped the server of this connection.
@@ -30,25 +27,8 @@ while allowed:
 
 @pytest.fixture(scope="session")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
-    if not settings.DATABASE_URL:
-        pytest.skip("about servers: run once, with PostgreSQL")
-    try:
-        postgres, redis = Postgres(), RedisServer()
-    except NotHere as reason:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(str(reason))
-    disk = postgres.on_a_small_disk()
-    site = Site(
-        tmp_path_factory.mktemp("data"), redis_url=redis.url, server=postgres.url, hold_seconds=1
-    )
-    web = site.start_web()
-    site.start_worker()
-    site.start_beat()
-    yield Parts(postgres, redis, redis, disk, site, web.origin)
-    site.end()
-    redis.kill()
-    postgres.end()
+    with running(tmp_path_factory.mktemp("data"), small_disk=True) as parts:
+        yield parts
 
 
 @pytest.fixture

@@ -32,13 +32,14 @@ def steps_of(drill: str) -> dict[str, str]:
     return {title: commands.replace(".venv/bin/python", "python") for title, commands in steps}
 
 
-def do(commands: str, *, folder: Path, **environment: str) -> str:
+def do(commands: str, *, folder: Path, user: str | None = None, **environment: str) -> str:
     """Runs the commands with the programs of this virtual environment and of PostgreSQL, and
-    returns what they printed."""
+    returns what they printed. `user` is an account of this machine."""
     places = [str(Path(sys.executable).parent), *map(str, reversed(BINARIES)), os.environ["PATH"]]
     done = subprocess.run(
         ["/bin/sh", "-euc", commands.replace("manage.py", str(HOME / "manage.py"))],
         cwd=folder,
+        user=user,
         env={**environment, "PATH": os.pathsep.join(places)},
         capture_output=True,
         text=True,
