@@ -28,7 +28,14 @@ django.setup()
 # The library httpx would log a line for each of many thousand requests.
 logging.getLogger("httpx").setLevel(logging.WARNING)
 
-from tests.soak import drain, drill, kills, load, pooled  # noqa: E402 - they import models
+from tests.soak import (  # noqa: E402 - they import models
+    drain,
+    drill,
+    in_turn,
+    kills,
+    load,
+    pooled,
+)
 
 HOSTILE = "tests/stress/hostile"
 # These are the numbers of examples of each test: six tests make 5,100 requests from the OpenAPI,
@@ -56,6 +63,7 @@ def fuzz(folder: Path) -> list[str]:
 SCENARIOS: dict[str, Callable[[Path], list[str]]] = {
     "load": load.run,
     "pooled": pooled.run,
+    "in_turn": in_turn.run,
     "kills": kills.run,
     "drain": drain.run,
     "drill": drill.run,

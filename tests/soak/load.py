@@ -38,6 +38,7 @@ OUTAGE_SECONDS = 5
 # Callbacks may be late even when a fault is over, because the lease of a killed sender runs for a
 # minute.
 SETTLING_SECONDS = 3
+STARTING_SECONDS = 60
 
 
 @dataclass
@@ -47,10 +48,12 @@ class Soak:
     redis: RedisServer
     web: Server
     ledger: Ledger
+    seconds: int
     finished: threading.Event = field(default_factory=threading.Event)
     to_answer: deque[str] = field(default_factory=deque)
     codes: Counter[int] = field(default_factory=Counter)
-    took: list[float] = field(default_factory=list)
+    # When each delivery was acknowledged, and after how many seconds.
+    took: list[tuple[float, float]] = field(default_factory=list)
     faults: list[tuple[str, float, float]] = field(default_factory=list)
     # Only the thread that holds this lock stops and starts worker and beat.
     in_charge: threading.Lock = field(default_factory=threading.Lock)
@@ -58,23 +61,32 @@ class Soak:
 
 
 def run(folder: Path) -> list[str]:
-    return run_on(Site, folder, _break_things)
+    return run_on(_site, folder, _break_things, seconds=SECONDS)
+
+
+def _site(folder: Path, postgres: Postgres, redis: RedisServer) -> Site:
+    return Site(folder, redis_url=redis.url, server=postgres.url, hold_seconds=1)
 
 
 def run_on(
-    kind: Callable[..., Site], folder: Path, break_things: Callable[[Soak], None]
+    make_site: Callable[[Path, Postgres, RedisServer], Site],
+    folder: Path,
+    break_things: Callable[[Soak], None],
+    *,
+    seconds: int,
+    agents: int = AGENTS,
 ) -> list[str]:
-    """Loads a site of this kind until `break_things` ends."""
+    """Loads the site until `break_things` ends, which takes about so many seconds."""
     roles.allow_open_files()
     postgres, redis = Postgres(), RedisServer()
-    site = kind(folder, redis_url=redis.url, server=postgres.url, hold_seconds=1)
+    site = make_site(folder, postgres, redis)
     receiver = Receiver()
     try:
-        keys = site.run(SET_UP.format(agents=AGENTS, port=receiver.port))
+        keys = site.run(SET_UP.format(agents=agents, port=receiver.port))
         web = site.start_web("wsgi", WEB_PROCESSES)
         site.start_worker()
         site.start_beat()
-        soak = Soak(site, postgres, redis, web, Ledger([receiver]))
+        soak = Soak(site, postgres, redis, web, Ledger([receiver]), seconds)
         with _supervised(soak):
             _all(soak, keys, break_things)
             return _judge(soak, keys)
@@ -127,8 +139,8 @@ def _all(soak: Soak, keys: list[str], break_things: Callable[[Soak], None]) -> N
         *[lambda n=n, key=key: _deliver(soak, n, key) for n, key in enumerate(keys)],
         *[lambda key=key: _poll(soak, key) for key in keys],
         *[lambda: _answer(soak)] * PEOPLE,
-        # The last fault and the restarts take additional time.
-        within_seconds=2 * SECONDS,
+        # The last fault, the starts and the restarts take additional time.
+        within_seconds=2 * soak.seconds + STARTING_SECONDS,
     )
 
 
@@ -138,7 +150,7 @@ def _deliver(soak: Soak, number: int, key: str) -> None:
         once = f"{number}-{turn}"
         began = time.monotonic()
         pk = agent.deliver(once=once, callback=soak.ledger.receivers[0].url)
-        soak.took.append(time.monotonic() - began)
+        soak.took.append((time.time(), time.monotonic() - began))
         soak.ledger.record_delivery(once, pk, has_callback=True)
         soak.to_answer.append(pk)
     soak.codes.update(agent.codes)
@@ -165,13 +177,13 @@ def _answer(soak: Soak) -> None:
     for _ in _paced(soak, ANSWERS / PEOPLE):
         with suppress(IndexError):
             pk = soak.to_answer.pop()
-            while not _is_answered(soak, alice, pk):
+            while not is_answered(soak, alice, pk):
                 time.sleep(0.2)
             soak.ledger.record_answer(pk, "approved")
     alice.client.close()
 
 
-def _is_answered(soak: Soak, alice: PersonAt, pk: str) -> bool:
+def is_answered(soak: Soak, alice: PersonAt, pk: str) -> bool:
     """Answers again until the server confirms it, as a person would who sees an error."""
     try:
         page = alice.read(pk)
@@ -274,7 +286,7 @@ def _skewed_clock(soak: Soak) -> None:
             ledger.record_delivery(once, pk, has_callback=True)
             for polled in (agent.get(pk), agent_elsewhere.get(pk)):
                 assert polled.json()["status"] == "pending", polled.text
-            while not _is_answered(soak, alice, pk):
+            while not is_answered(soak, alice, pk):
                 time.sleep(0.2)
             ledger.record_answer(pk, "approved")
         soak.codes.update(agent.codes + agent_elsewhere.codes)
@@ -306,7 +318,7 @@ FAULTS: dict[str, Callable[[Soak], None]] = {
 }
 AWAY = {
     *("PostgreSQL restarted at once", "PostgreSQL away", "PostgreSQL frozen"),
-    "web server killed",
+    *("web server killed", "PgBouncer killed"),
 }
 
 
@@ -343,10 +355,11 @@ def _figures(soak: Soak, *, received: int) -> list[str]:
     with psycopg.connect(soak.site.database_url) as database:
         rows = database.execute(FIRST_ATTEMPTS).fetchall()
     calm = [took for took, at in rows if not _is_broken(soak, at)]
-    there = SECONDS - sum(end - begin for name, begin, end in soak.faults if name in AWAY)
+    took = [seconds for _, seconds in soak.took]
+    there = soak.seconds - sum(end - begin for name, begin, end in soak.faults if name in AWAY)
     reached = len(ledger.acknowledged) / there
     return [
-        f"{SECONDS} s; injected: "
+        f"{soak.seconds} s; injected: "
         + ", ".join(f"{name} ({end - begin:.1f} s)" for name, begin, end in soak.faults)
         + f"; ended by its watchdog and started again: {soak.started_again}",
         f"web server and database were there for {there:.0f} s of it",
@@ -355,7 +368,7 @@ def _figures(soak: Soak, *, received: int) -> list[str]:
         f"answers {len(ledger.answered)} ({len(ledger.answered) / there:.1f} a second), "
         f"callbacks received {received}, none missing, none different",
         f"status codes {dict(sorted(soak.codes.items()))}",
-        f"deliver p50 {_percentile(soak.took, 50):.3f} s, p95 {_percentile(soak.took, 95):.3f} s",
+        f"deliver p50 {_percentile(took, 50):.3f} s, p95 {_percentile(took, 95):.3f} s",
         f"first callback attempt after release: p95 {_percentile([t for t, _ in rows], 95):.2f} s "
         f"of all {len(rows)}, {_percentile(calm, 95):.2f} s of the {len(calm)} released while "
         "nothing was broken",

@@ -7,13 +7,18 @@ import time
 from pathlib import Path
 
 from tests.soak import load
+from tests.stress.faults.servers import Postgres, RedisServer
 from tests.wake.server.run.pooler import PooledSite
 
 SECONDS = 60
 
 
 def run(folder: Path) -> list[str]:
-    return load.run_on(PooledSite, folder, _restart_once)
+    return load.run_on(_site, folder, _restart_once, seconds=SECONDS)
+
+
+def _site(folder: Path, postgres: Postgres, redis: RedisServer) -> PooledSite:
+    return PooledSite(folder, redis_url=redis.url, server=postgres.url, hold_seconds=1)
 
 
 def _restart_once(soak: load.Soak) -> None:

@@ -87,8 +87,8 @@ class AgentAt:
                 return str(answer.raise_for_status().json()["delivery_id"])
             time.sleep(0.1)
 
-    def get(self, pk: str) -> httpx.Response:
-        return self._recorded(self.client.get(f"/wake/v1/response/{pk}"))
+    def get(self, pk: str, **query: str) -> httpx.Response:
+        return self._recorded(self.client.get(f"/wake/v1/response/{pk}", params=query))
 
     def sweep(self, **query: str) -> httpx.Response:
         return self._recorded(self.client.get("/wake/v1/responses", params=query))

@@ -47,7 +47,7 @@ class PgBouncer:
     NotHere if PgBouncer is not installed."""
 
     def __init__(self, direct: str) -> None:
-        found, place = program(), urlsplit(direct)
+        self.program, place = program(), urlsplit(direct)
         self.port = free_port()
         self.folder = Path(tempfile.mkdtemp(prefix="wake-pgbouncer-"))
         # Every database keeps its name, because a test makes one of its own.
@@ -67,18 +67,22 @@ class PgBouncer:
         (self.folder / "userlist.txt").write_text(users)
         # PgBouncer refuses to run as root.
         account = pwd.getpwnam("nobody") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
+        self.account = account.pw_uid
         for path in (self.folder, *self.folder.iterdir()):
             os.chown(path, account.pw_uid, account.pw_gid)
-        with (self.folder / "log").open("wb") as log:
+        netloc = f"{place.username}:{place.password}@127.0.0.1:{self.port}"
+        self.url = place._replace(netloc=netloc).geturl()
+        self.start()
+
+    def start(self) -> None:
+        with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [found, str(self.folder / "pgbouncer.ini")],
-                user=account.pw_uid,
+                [self.program, str(self.folder / "pgbouncer.ini")],
+                user=self.account,
                 cwd="/",
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        netloc = f"{place.username}:{place.password}@127.0.0.1:{self.port}"
-        self.url = place._replace(netloc=netloc).geturl()
         eventually(self._answers, within=30)
 
     @property
@@ -92,6 +96,10 @@ class PgBouncer:
         except psycopg.OperationalError:
             return False
         return True
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
 
     def end(self) -> None:
         self.process.terminate()
