@@ -102,7 +102,8 @@ class InTurn:
     def _people_and_waiting_agents(self) -> Iterator[None]:
         over = threading.Event()
         alice = PersonAt(self.soak.web.origin)
-        with ThreadPoolExecutor(WAITING_AGENTS + 1) as threads, closing(alice.client):
+        # The threads end before the client of the person is closed.
+        with closing(alice.client), ThreadPoolExecutor(WAITING_AGENTS + 1) as threads:
             jobs = [
                 threads.submit(self._deliver_and_wait, number, alice, over)
                 for number in range(WAITING_AGENTS)
