@@ -110,7 +110,9 @@ class PersonAt:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.client = httpx.Client(base_url=origin, timeout=60, transport=transport)
-        self.client.get("/login/")  # sets the CSRF cookie
+        # The page sets the CSRF cookie. A server that is busy with its start asks to come again.
+        while self.client.get("/login/").status_code == 503:
+            time.sleep(0.2)
         signed_in = self.post("/login/", username=email, password=password, next="/")
         assert signed_in.status_code in {302, 303}, signed_in.text
 
