@@ -125,8 +125,9 @@ def _answer(
 ) -> HttpResponse:
     """Answers in JSON-RPC, with the request's id if it has one. `value` is the JSON of the body, or
     the reason why the body is not JSON."""
-    as_event = _reads_only_events(request, value)
+    as_event = False
     try:
+        as_event = _reads_only_events(request, value)
         method, call = _asked(request, card, caller, value, size=size)
     except Exception as failure:  # errors.refuse() logs unexpected errors
         return errors.refuse(jsonrpc.id_of(value), failure, as_event=as_event)

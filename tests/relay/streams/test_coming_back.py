@@ -50,15 +50,21 @@ def test_a_client_that_missed_the_end_gets_it_once(either: Caller) -> None:
     move(task["id"], State.WORKING)
     move(task["id"], State.COMPLETED, "Done.")
 
-    @async_to_sync
-    async def story(last: int) -> Any:
+    async def listen(last: int) -> Listener:
         name = f"{task['id']}:{last}"
-        listener = await following(either, task["id"], Last_Event_ID=name).open()
-        return await listener.rest() if listener.is_stream else await listener.answer()
+        return await following(either, task["id"], Last_Event_ID=name).open()
 
-    assert [one.state for one in story(1)] == ["working", "completed"]
-    assert [one.state for one in story(2)] == ["completed"]
-    assert story(3)["error"]["code"] == -32004
+    @async_to_sync
+    async def missed(last: int) -> Any:
+        return await (await listen(last)).rest()
+
+    @async_to_sync
+    async def refusal(last: int) -> Any:
+        return await (await listen(last)).answer()
+
+    assert [one.state for one in missed(1)] == ["working", "completed"]
+    assert [one.state for one in missed(2)] == ["completed"]
+    assert refusal(3)["error"]["code"] == -32004
     assert is_free()
 
 

@@ -172,8 +172,10 @@ def test_many_events_take_as_many_statements_as_few(asked: Callable[..., Task]) 
 
 def test_a_commit_wakes_a_worker(
     asked: Callable[..., Task],
+    settings: Any,
     django_capture_on_commit_callbacks: Any,
 ) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"  # so that Celery has a broker
     task, other = asked(1), asked(0)
 
     with wrapped.counted(jobs._wake_up, "request") as requests:
