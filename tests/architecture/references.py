@@ -52,7 +52,8 @@ WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 NOT_OURS = {"SKILL.md"}  # files of other programs
 NAMES_OF_OTHERS = {
     *("confusable_homoglyphs", "SpoofChecker", "max_waiting"),  # alternatives in docs/decisions
-    "log_error_verbosity",  # a setting of PostgreSQL
+    # These are settings and a program of PostgreSQL.
+    *("archive_command", "log_error_verbosity", "pg_archivecleanup", "recovery_target_time"),
     "claude_desktop_config",  # a file of another program
     *("is_global", "is_private"),  # two properties of ipaddress that Wake avoids
     # These are traps of frameworks, in docs/adapters.

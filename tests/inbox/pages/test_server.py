@@ -231,7 +231,7 @@ def test_each_paragraph_that_the_page_names_exists() -> None:
 
     assert len(named) >= 5
     for paragraph in named:
-        assert f"\n## {paragraph.title}\n" in (ROOT / paragraph.file).read_text()
+        assert f"# {paragraph.title}\n" in (ROOT / paragraph.file).read_text()
 
 
 def test_more_teams_and_agents_cost_no_more_queries(
