@@ -197,13 +197,12 @@ def _execute(url: str, statement: str) -> None:
 def _receiver() -> Iterator[str]:
     """Starts a receiver of callbacks; yields its port."""
     command = [sys.executable, "-m", "bench.tools.receiver", "0", "1"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own
-    assert process.stdout  # noqa: S101 - for the type checker
-    try:
-        yield process.stdout.readline().strip()
-    finally:
-        process.terminate()
-        process.wait()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own
+        assert process.stdout  # noqa: S101 - for the type checker
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
 
 
 def _p95(seconds: Sequence[float]) -> float:

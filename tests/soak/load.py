@@ -38,7 +38,7 @@ OUTAGE_SECONDS = 5
 # Callbacks may be late even when a fault is over, because the lease of a killed sender runs for a
 # minute.
 SETTLING_SECONDS = 3
-STARTING_SECONDS = 60
+STARTING_SECONDS = 180
 
 
 @dataclass

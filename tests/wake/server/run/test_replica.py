@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpx
@@ -126,15 +128,19 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicated]:
 
 
 @pytest.fixture
-def agent(world: Replicated) -> AgentAt:
-    return AgentAt(world.origin, world.site.key["key"])
+def agent(world: Replicated) -> Iterator[AgentAt]:
+    agent = AgentAt(world.origin, world.site.key["key"])
+    with closing(agent.client):
+        yield agent
 
 
 @pytest.fixture
-def alice(world: Replicated) -> PersonAt:
+def alice(world: Replicated) -> Iterator[PersonAt]:
     """Returns Alice in a browser that sent no form in the last ten seconds."""
     world.wait_for_use(1)
-    return forget_forms(PersonAt(world.origin))
+    alice = PersonAt(world.origin)
+    with closing(alice.client):
+        yield forget_forms(alice)
 
 
 def forget_forms(person: PersonAt) -> PersonAt:
@@ -330,4 +336,6 @@ def test_a_promoted_server_is_no_replica(
     world.wait_for_use(0)
 
     assert pk in alice.client.get("/history/").text
-    assert State.PROMOTED in alice.client.get("/settings/server/").text
+    # A connection may fail first, while the server is promoted.
+    page = partial(alice.client.get, "/settings/server/")
+    assert eventually(lambda: State.PROMOTED in page().text, seconds=60)

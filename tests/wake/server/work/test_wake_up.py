@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from redis import Redis
 
-from tests.fixtures.rabbitmq import waiting_in
+from tests.fixtures.rabbitmq import remove_all_from, waiting_in
 from tests.wake.callbacks.world import Wire, World, eventually, through
 
 pytestmark = pytest.mark.system
@@ -66,7 +66,9 @@ class Broker:
 @pytest.fixture(params=["redis", "rabbitmq"])
 def broker(request: pytest.FixtureRequest, redis_url: str) -> Broker:
     if request.param == "rabbitmq":
-        return Broker(request.getfixturevalue("rabbitmq_url"))
+        rabbitmq_url = request.getfixturevalue("rabbitmq_url")
+        remove_all_from(rabbitmq_url)
+        return Broker(rabbitmq_url)
     Redis.from_url(redis_url).delete("wake:wake")
     return Broker(redis_url)
 
